@@ -1,0 +1,46 @@
+# `make demo` and `make test` do all the set-up themselves; nothing is installed by hand.
+PYTHON ?= python3
+BIN := .venv/bin
+SOURCES := $(shell find src -name '*.py')
+
+.PHONY: demo test lint calibrate bench clean
+
+demo: .venv/user .venv/compiled
+	$(BIN)/pasb demo
+
+test: .venv/dev .venv/compiled lint
+	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+calibrate: .venv/dev .venv/compiled
+	$(BIN)/pytest -n 2 -m slow
+
+bench: .venv/dev .venv/compiled
+	$(BIN)/python benchmarks/run.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+.venv/user: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[plots]'
+	touch $@
+
+.venv/dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	touch $@ .venv/user
+
+# Numba does not see that a function it inlined from another file has changed, so
+# a change of any source drops the whole cache of compiled code.
+.venv/compiled: $(SOURCES) | .venv/user
+	find src -name '*.nb[ic]' -delete
+	$(BIN)/python -m pasb.precompile
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,49 @@
+"""Bayesian multinomial regression by permuted and augmented stick breaking.
+
+The public names load on first use, so that ``import pasb`` stays fast.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "StickBreakingClassifier": "pasb.classifiers",
+    "StickLogisticClassifier": "pasb.classifiers",
+    "Logistic": "pasb.binary",
+    "load": "pasb.model_file",
+}
+_MODULES = ("binary", "datasets", "orders", "plots", "sticks", "variates")
+
+__all__ = [  # noqa: PLE0604
+    "Logistic",
+    "StickBreakingClassifier",
+    "StickLogisticClassifier",
+    "binary",
+    "datasets",
+    "load",
+    "orders",
+    "plots",
+    "sticks",
+    "variates",
+]
+
+if TYPE_CHECKING:
+    from pasb.binary import Logistic
+    from pasb.classifiers import StickBreakingClassifier, StickLogisticClassifier
+    from pasb.model_file import load
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"pasb.{name}")
+    raise AttributeError(f"module 'pasb' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,122 @@
+"""What a binary model is: a prior, two log-probabilities and one exact update.
+
+A `BinaryModel` holds hyperparameters and knows its probabilities; its `sampler`
+holds the work space of one chain and updates the parameters of every category.
+Parameters are a dictionary of arrays whose first axis is the category. The sweep
+(`pasb.sweep`) decides which rows are successes, failures or absent on each stick, so
+a binary model knows nothing of sticks, orders or directions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from pasb.rows import Rows
+from pasb.variates.scalar import stream_key
+
+Parameters = dict[str, NDArray]
+
+# The part that the rows of a category play on a stick.
+FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
+
+
+class Keys(NamedTuple):
+    """Where a sweep finds its random numbers."""
+
+    seed: int
+    chain: int
+    sweep: int
+
+    def at(self, stick: int, expert: int = 0, layer: int = 0) -> np.uint64:
+        """Key of the streams of one stick, expert and layer; rows are told apart later."""
+        # Numba hands back a Python int, which it would then take for a signed one
+        return np.uint64(stream_key(self.seed, self.chain, self.sweep, stick, expert, layer))
+
+
+class BinarySampler(ABC):
+    """One chain's sampler for the parameters of a binary model, all categories."""
+
+    #: how often each numerical guard fired
+    guards: dict[str, int]
+
+    @abstractmethod
+    def start(self, keys: Keys) -> Parameters:
+        """Parameters to start a chain from."""
+
+    @abstractmethod
+    def resume(self, parameters: Parameters) -> None:
+        """Rebuild the work space that follows from parameters read from a checkpoint."""
+
+    @abstractmethod
+    def update(
+        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+    ) -> None:
+        """Update the parameters of one category given binary labels, in place.
+
+        ``parts[s]`` says what the rows of category s are on this stick: `FAILURE`,
+        `SUCCESS`, `ABSENT`, or `IMPUTED` (the label is drawn from the model).
+        """
+
+    def prepare_reference(self, category: int, parts: NDArray[np.int8]) -> None:
+        """Fit the pseudo-prior of a category to its one-against-the-rest labels.
+
+        Called once per category before `draw_reference` is used. A model whose
+        pseudo-prior is its prior has nothing to prepare.
+        """
+
+    @abstractmethod
+    def draw_reference(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
+        """Draw the reference category's parameters from its pseudo-prior, in place."""
+
+    @abstractmethod
+    def log_sums(
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> None:
+        """Sums of the log-probabilities over the rows of each category.
+
+        ``success[s, j]`` becomes the weighted sum over the rows of s of the log-probability
+        of success under the parameters of category j; likewise ``failure``.
+        """
+
+    def reference_log_ratio(self, parameters: Parameters, out: NDArray[np.float64]) -> None:
+        """Log of pseudo-prior over prior at each category's parameters (0: they agree)."""
+        out[:] = 0.0
+
+
+class BinaryModel(BaseEstimator, ABC):
+    """A binary regression with a Bernoulli likelihood, and its prior."""
+
+    #: the parameters that a kept draw holds, enough to compute probabilities
+    kept: tuple[str, ...]
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise a ValueError that names the first impossible hyperparameter."""
+
+    @abstractmethod
+    def sampler(self, rows: Rows) -> BinarySampler:
+        """Make the sampler of one chain."""
+
+    @abstractmethod
+    def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:
+        """Shape of each kept parameter of one category."""
+
+    @abstractmethod
+    def log_probabilities(
+        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Logs of success and failure, (draws, categories, rows of `blocks`).
+
+        `parameters` have the axes (draw, category, ...); `blocks` come from
+        `pasb.rows.blocked`.
+        """
+
+    @abstractmethod
+    def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:
+        """Draw one category's parameters from the prior."""

@@ -1,0 +1,172 @@
+"""One chain: warm-up, draws and thinning, resumable at every sweep.
+
+Random numbers are keyed by (seed, chain, sweep, ...), so a chain is a function of its
+seed: it does not matter how it is cut into slices, or what runs beside it, and a
+checkpoint is the state and the number of sweeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import Keys
+from pasb.sweep import Problem, State, Sweeper
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a chain runs and what it keeps."""
+
+    n_warmup: int
+    n_draws: int
+    thin: int
+    seed: int
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps of a whole chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+
+class SweepInfo(NamedTuple):
+    """What a callback is told after each sweep."""
+
+    chain: int
+    sweep: int
+    n_sweeps: int
+    warmup: bool
+    log_likelihood: float
+    order: NDArray[np.int64]
+    swap_acceptance: float
+
+
+class Chain:
+    """A chain and the draws it has kept so far."""
+
+    def __init__(self, index: int, problem: Problem, schedule: Schedule):
+        self.index = index
+        self.schedule = schedule
+        self.sweeper = Sweeper(problem, settling=schedule.n_warmup // 2)
+        self.state: State | None = None
+        self.n_done = 0  # sweeps
+        n_categories = problem.rows.n_categories
+        self.trace: dict[str, NDArray] = {
+            "order": np.empty((schedule.n_draws, n_categories), dtype=np.int64),
+            "log_likelihood": np.empty(schedule.n_draws),
+            "swaps_accepted": np.empty(schedule.n_draws, dtype=np.int64),
+        }
+        for name, shape in problem.model.shapes(problem.rows.n_columns).items():
+            self.trace[name] = np.empty((schedule.n_draws, n_categories, *shape))
+
+    @property
+    def n_kept(self) -> int:
+        """Draws kept so far."""
+        return max(0, self.n_done - self.schedule.n_warmup) // self.schedule.thin
+
+    @property
+    def finished(self) -> bool:
+        """Whether all sweeps are done."""
+        return self.n_done >= self.schedule.n_sweeps
+
+    def info(self) -> SweepInfo:
+        """Where the chain stands."""
+        state = self.state
+        if state is None:
+            nothing = np.empty(0, dtype=np.int64)
+            return SweepInfo(
+                self.index, 0, self.schedule.n_sweeps, True, float("nan"), nothing, float("nan")
+            )
+        return SweepInfo(
+            chain=self.index,
+            sweep=self.n_done,
+            n_sweeps=self.schedule.n_sweeps,
+            warmup=self.n_done <= self.schedule.n_warmup,
+            log_likelihood=state.log_likelihood,
+            order=state.order.copy(),
+            swap_acceptance=state.swaps_accepted / max(1, state.swaps_proposed),
+        )
+
+    def advance(
+        self,
+        until: int | None = None,
+        seconds: float = float("inf"),
+        after_sweep: Callable[[Chain], bool] | None = None,
+    ) -> None:
+        """Sweep until a number of sweeps, for some seconds, or until told to stop.
+
+        Parameters
+        ----------
+        until : int, optional
+            Sweeps to have done in all; by default those of the schedule.
+        seconds : float
+            Stop after the sweep during which this much time has passed.
+        after_sweep : callable, optional
+            Called with the chain after every sweep; stops the slice by returning True.
+        """
+        schedule = self.schedule
+        until = schedule.n_sweeps if until is None else min(until, schedule.n_sweeps)
+        deadline = monotonic() + seconds
+        if self.state is None:
+            self.state = self.sweeper.start(Keys(schedule.seed, self.index, 0))
+        while self.n_done < until:
+            accepted_before = self.state.swaps_accepted
+            self.sweeper.sweep(self.state, Keys(schedule.seed, self.index, self.n_done + 1))
+            kept_before = self.n_kept
+            self.n_done += 1
+            if self.n_kept > kept_before:
+                self.keep(kept_before, self.state.swaps_accepted - accepted_before)
+            if after_sweep is not None and after_sweep(self):
+                break
+            if monotonic() > deadline:
+                break
+
+    def keep(self, draw: int, swaps_accepted: int) -> None:
+        """Write the present state into the trace."""
+        assert self.state is not None
+        values = {
+            "order": self.state.order,
+            "log_likelihood": self.state.log_likelihood,
+            "swaps_accepted": swaps_accepted,
+            **self.state.parameters,
+        }
+        for name, array in self.trace.items():
+            array[draw] = values[name]
+
+    def export_state(self) -> dict[str, NDArray]:
+        """Everything that a checkpoint needs beside the sweep number and the draws."""
+        assert self.state is not None
+        guards = self.sweeper.sampler.guards
+        return {
+            "order": self.state.order.copy(),
+            "swaps": np.array([self.state.swaps_accepted, self.state.swaps_proposed]),
+            "guards": np.array([guards[name] for name in sorted(guards)], dtype=np.int64),
+            **{f"parameter_{k}": v.copy() for k, v in self.state.parameters.items()},
+        }
+
+    def import_state(
+        self, n_done: int, arrays: dict[str, NDArray], draws: dict[str, NDArray]
+    ) -> None:
+        """Go back to where `export_state` was called, with the draws kept until then."""
+        prefix = "parameter_"
+        self.state = State(
+            order=arrays["order"].copy(),
+            parameters={
+                k.removeprefix(prefix): v.copy() for k, v in arrays.items() if k.startswith(prefix)
+            },
+            swaps_accepted=int(arrays["swaps"][0]),
+            swaps_proposed=int(arrays["swaps"][1]),
+        )
+        guards = self.sweeper.sampler.guards
+        for name, count in zip(sorted(guards), arrays["guards"], strict=True):
+            guards[name] = int(count)
+        self.sweeper.resume(self.state)
+        self.n_done = n_done
+        for name, array in self.trace.items():
+            n = min(len(array), len(draws[name]))
+            array[:n] = draws[name][:n]

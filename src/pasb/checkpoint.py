@@ -1,0 +1,539 @@
+"""A folder that a run writes while it samples, and from which it can go on.
+
+The folder holds
+
+- ``run.pasb``: what the run is, its *fingerprint*;
+- ``run.lock``: held while a run uses the folder;
+- ``chain-0002/00000042.pasb``: one *segment*, the state of a chain after some sweep
+  and the draws kept since the segment before it.
+
+A segment knows how many draws came before it. A chain is therefore whole as long as
+each segment begins where the one before it ended.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pasb import store
+from pasb.errors import CheckpointError, FileFormatError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+CHECKPOINT_FORMAT = 1
+
+_RUN = "run.pasb"
+_LOCK = "run.lock"
+_RUN_KIND = "checkpoint-run"
+_SEGMENT_KIND = "checkpoint"
+_SEGMENT_NAME = re.compile(r"[0-9]{8,}\.pasb")
+_CHAIN_NAME = re.compile(r"chain-[0-9]{4,}")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a chain has on disk: its last state, and all draws up to it."""
+
+    sweep: int
+    state: dict[str, np.ndarray]
+    draws: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """One segment file."""
+
+    sweep: int
+    draws_before: int
+    n_draws: int
+    state: dict[str, np.ndarray]
+    draws: dict[str, np.ndarray]
+
+
+_Layout = dict[str, tuple[str, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class _Progress:
+    """How far a chain has got on disk."""
+
+    index: int = -1
+    sweep: int = 0
+    n_draws: int = 0
+    ends_empty: bool = False
+    layout: _Layout | None = None
+
+    def after(self, index: int, segment: _Segment) -> _Progress:
+        """Return the progress once `segment` is written, or raise if it does not follow."""
+        if segment.draws_before != self.n_draws:
+            raise ValueError(
+                f"it begins after {segment.draws_before} draws, where {self.n_draws} are there"
+            )
+        if segment.sweep < self.sweep:
+            raise ValueError(f"its sweep {segment.sweep} comes before sweep {self.sweep}")
+        layout = self.layout
+        if segment.n_draws > 0:
+            layout = {name: (a.dtype.name, a.shape[1:]) for name, a in segment.draws.items()}
+            if self.layout not in (None, layout):
+                raise ValueError("its draws differ in names, dtypes or shapes from those before")
+        n_draws = self.n_draws + segment.n_draws
+        return _Progress(index, segment.sweep, n_draws, segment.n_draws == 0, layout)
+
+
+class Checkpoint:
+    """The checkpoint folder of one run; see `Checkpoint.open`.
+
+    Different chains may call `load` and `append` from different threads at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Checkpoint.open(folder.name, {"seed": 7}) as checkpoint:
+    ...     assert checkpoint.load(0) is None
+    ...     checkpoint.append(0, 10, {"beta": np.zeros(2)}, {"beta": np.ones((5, 2))})
+    >>> Checkpoint.peek(folder.name)
+    {'seed': 7}
+    >>> with Checkpoint.open(folder.name, {"seed": 7}) as checkpoint:
+    ...     saved = checkpoint.load(0)
+    >>> saved.sweep, saved.draws["beta"].shape
+    (10, (5, 2))
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, folder: Path, run: str, lock: _FolderLock) -> None:
+        self.folder = folder
+        self._run = run
+        self._lock: _FolderLock | None = lock
+        self._progress: dict[int, _Progress] = {}
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], fingerprint: Mapping[str, Any]) -> Checkpoint:
+        """Create a checkpoint folder, or open the one that is there.
+
+        Parameters
+        ----------
+        folder : path-like
+            The folder; it and its parents are created where they are missing.
+        fingerprint : dict
+            What JSON can hold and what makes the run the run that it is: its data,
+            settings and seed.
+
+        Raises
+        ------
+        CheckpointError
+            If the folder belongs to another run, is in use, holds other files, cannot be
+            written, or is of another checkpoint format.
+        """
+        given = store.as_json(fingerprint, "fingerprint")
+        if not isinstance(given, dict):
+            raise TypeError(f"fingerprint must be a dict, not {fingerprint!r}")
+        folder = Path(folder)
+        cls.peek(folder)  # refuses a folder that is not ours before anything is written to it
+        _refuse_other_files(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            store.sync_folder(folder.parent)
+            lock = _FolderLock(folder)
+        except OSError as error:
+            raise CheckpointError(_unwritable(folder, error)) from error
+        try:
+            _remove_leftovers(folder)
+            stored = cls.peek(folder)
+            if stored is None:
+                stored = given
+                meta = {"checkpoint_format": CHECKPOINT_FORMAT, "fingerprint": given}
+                store.write(folder / _RUN, _RUN_KIND, meta, {})
+            elif stored != given:
+                raise CheckpointError(_other_run(folder, stored, given))
+        except BaseException as error:
+            lock.release()
+            if isinstance(error, OSError):
+                raise CheckpointError(_unwritable(folder, error)) from error
+            raise
+        canonical = json.dumps(stored, sort_keys=True).encode("ascii")
+        return cls(folder, hashlib.sha256(canonical).hexdigest(), lock)
+
+    @staticmethod
+    def peek(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
+        """Return the fingerprint of the run in a folder, or None if no run is there."""
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise CheckpointError(f"the checkpoint folder '{folder}' is a file; give a folder")
+        try:
+            meta, _ = store.read(folder / _RUN, _RUN_KIND)
+            written_by = store.describe(folder / _RUN)["version"]
+        except FileNotFoundError:
+            return None
+        except FileFormatError as error:
+            raise CheckpointError(
+                f"the checkpoint in '{folder}' cannot be used: {error}, or use another folder"
+            ) from error
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint in '{folder}' cannot be read: {error}"
+            ) from error
+        if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
+            raise CheckpointError(
+                f"the checkpoint in '{folder}' is of checkpoint format "
+                f"{meta.get('checkpoint_format')}, and this pasb reads format "
+                f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
+            )
+        if not isinstance(meta.get("fingerprint"), dict):
+            raise CheckpointError(
+                f"the checkpoint in '{folder}' does not say of which run it is; use another folder"
+            )
+        return meta["fingerprint"]
+
+    def load(self, chain: int) -> Saved | None:
+        """Return what a chain has on disk, or None if it has nothing.
+
+        Segments that are damaged, and those that would leave a hole in the draws, are
+        renamed to end in ``.damaged``, with a warning that counts the lost draws.
+        """
+        self._check_open()
+        progress = _Progress()
+        kept: list[_Segment] = []
+        refused: list[tuple[Path, str, int | None]] = []
+        for path in self._segments(chain):
+            end = None
+            try:
+                segment = _read_segment(path, chain, self._run)
+                end = segment.draws_before + segment.n_draws
+                progress = progress.after(int(path.stem), segment)
+                kept.append(segment)
+            except store.NewerFormatError as error:
+                raise CheckpointError(f"chain {chain} cannot go on: {error}") from error
+            except ValueError as error:  # FileFormatError is one
+                refused.append((path, str(error), end))
+            except OSError as error:
+                raise CheckpointError(f"'{path}' cannot be read: {error}") from error
+        if refused:
+            self._set_aside(chain, refused, progress)
+        self._progress[chain] = progress
+        if not kept:
+            return None
+        return Saved(progress.sweep, kept[-1].state, _joined(kept))
+
+    def append(
+        self,
+        chain: int,
+        sweep: int,
+        state: Mapping[str, np.ndarray],
+        draws: Mapping[str, np.ndarray],
+    ) -> None:
+        """Write the state of a chain, and the draws since its last successful `append`.
+
+        Parameters
+        ----------
+        chain : int
+            The number of the chain, from 0.
+        sweep : int
+            The number of sweeps done.
+        state : dict of str to ndarray
+            All that the chain needs to go on. The names are identifiers.
+        draws : dict of str to ndarray
+            The draw is the first axis; it may have length 0. A segment without draws takes
+            the place of one without draws before it.
+
+        Raises
+        ------
+        CheckpointError
+            If the segment cannot be written, for want of room for instance. Nothing is lost
+            on disk, and the next call may pass the same draws again.
+        """
+        self._check_open()
+        progress = self._known_progress(chain)
+        _check_names(state)
+        _check_names(draws)
+        n_draws = _length(draws)
+        arrays = {name: np.asarray(array) for name, array in draws.items()}
+        segment = _Segment(int(sweep), progress.n_draws, n_draws, dict(state), arrays)
+        replaces = progress.ends_empty and n_draws == 0
+        index = progress.index if replaces else progress.index + 1
+        try:
+            following = progress.after(index, segment)
+        except ValueError as error:
+            raise ValueError(f"chain {chain} cannot append a segment: {error}") from None
+        path = self._chain_folder(chain) / f"{index:08d}.pasb"
+        try:
+            if not path.parent.is_dir():
+                path.parent.mkdir()
+                store.sync_folder(self.folder)
+            _write_segment(path, chain, self._run, segment)
+        except OSError as error:
+            raise CheckpointError(
+                f"chain {chain} could not be saved at sweep {sweep} to '{path}': {error}; what "
+                "was saved before is untouched: make room or make the folder writable"
+            ) from error
+        self._progress[chain] = following
+
+    def close(self) -> None:
+        """Let other runs use the folder; closing twice does no harm."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if self._lock is None:
+            raise CheckpointError(f"the checkpoint in '{self.folder}' is closed; open it again")
+
+    def _chain_folder(self, chain: int) -> Path:
+        if chain < 0:
+            raise ValueError(f"chains are numbered from 0, not {chain}")
+        return self.folder / f"chain-{chain:04d}"
+
+    def _segments(self, chain: int) -> list[Path]:
+        try:
+            names = os.listdir(self._chain_folder(chain))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise CheckpointError(f"chain {chain} cannot be read: {error}") from error
+        paths = [self._chain_folder(chain) / n for n in names if _SEGMENT_NAME.fullmatch(n)]
+        return sorted(paths, key=lambda path: int(path.stem))
+
+    def _known_progress(self, chain: int) -> _Progress:
+        if chain not in self._progress:
+            if self._segments(chain):
+                raise CheckpointError(
+                    f"chain {chain} has segments in '{self.folder}' that were not loaded; "
+                    "load the chain before appending to it"
+                )
+            self._progress[chain] = _Progress()
+        return self._progress[chain]
+
+    def _set_aside(
+        self, chain: int, refused: list[tuple[Path, str, int | None]], progress: _Progress
+    ) -> None:
+        """Rename refused segments, and warn with what is lost."""
+        for path, _, _ in refused:
+            try:
+                os.rename(path, _free_name(path))
+            except OSError as error:
+                raise CheckpointError(f"'{path}' cannot be set aside: {error}") from error
+        names = ", ".join(path.name for path, _, _ in refused[:3])
+        more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
+        goes_on = f"after sweep {progress.sweep}" if progress.index >= 0 else "from its beginning"
+        warnings.warn(
+            f"chain {chain} of the checkpoint in '{self.folder}' is damaged: {refused[0][1]}. "
+            f"Set aside as *.damaged: {names}{more}. Lost: {_lost(refused, progress)}. "
+            f"The chain goes on {goes_on}, with {progress.n_draws} draws.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+# ---------------------------------------------------------------- segments
+
+
+def _write_segment(path: Path, chain: int, run: str, segment: _Segment) -> None:
+    meta = {
+        "run": run,
+        "chain": chain,
+        "sweep": segment.sweep,
+        "draws_before": segment.draws_before,
+        "n_draws": segment.n_draws,
+    }
+    arrays = {f"state.{name}": array for name, array in segment.state.items()}
+    arrays |= {f"draws.{name}": array for name, array in segment.draws.items()}
+    store.write(path, _SEGMENT_KIND, meta, arrays)
+
+
+def _read_segment(path: Path, chain: int, run: str) -> _Segment:
+    meta, arrays = store.read(path, _SEGMENT_KIND)
+    if meta.get("run") != run or meta.get("chain") != chain:
+        raise FileFormatError(f"'{path}' belongs to another run or chain")
+    sweep, draws_before, n_draws = (meta.get(n) for n in ("sweep", "draws_before", "n_draws"))
+    if not all(type(count) is int and count >= 0 for count in (sweep, draws_before, n_draws)):
+        raise FileFormatError(f"'{path}' has no valid sweep and numbers of draws")
+    groups: dict[str, dict[str, np.ndarray]] = {"state": {}, "draws": {}}
+    for full_name, array in arrays.items():
+        group, _, name = full_name.partition(".")
+        if group not in groups:
+            raise FileFormatError(f"'{path}' has the unknown array {full_name!r}")
+        groups[group][name] = array
+    if _length(groups["draws"]) != n_draws:
+        raise FileFormatError(f"'{path}' does not hold the draws that it claims")
+    return _Segment(meta["sweep"], meta["draws_before"], meta["n_draws"], **groups)
+
+
+def _length(draws: Mapping[str, np.ndarray]) -> int:
+    """Return the number of draws, on which all arrays must agree."""
+    for name, array in draws.items():
+        if np.ndim(array) == 0:
+            raise ValueError(f"draws {name!r} must have the draw as the first axis")
+    lengths = {len(array) for array in draws.values()}
+    if len(lengths) > 1:
+        raise ValueError(f"draws must all have one length, not {sorted(lengths)}")
+    return lengths.pop() if lengths else 0
+
+
+def _joined(segments: list[_Segment]) -> dict[str, np.ndarray]:
+    with_draws = [segment.draws for segment in segments if segment.n_draws > 0]
+    if not with_draws:
+        return segments[-1].draws
+    return {name: np.concatenate([d[name] for d in with_draws]) for name in with_draws[0]}
+
+
+def _check_names(arrays: Mapping[str, np.ndarray]) -> None:
+    for name in arrays:
+        if not isinstance(name, str) or not name.isidentifier():
+            raise ValueError(f"names in a checkpoint must be identifiers, not {name!r}")
+
+
+def _free_name(path: Path) -> Path:
+    """Return a name for a damaged segment that no earlier one has taken."""
+    free, number = path.with_name(f"{path.name}.damaged"), 1
+    while free.exists():
+        number += 1
+        free = path.with_name(f"{path.name}.{number}.damaged")
+    return free
+
+
+def _lost(refused: list[tuple[Path, str, int | None]], progress: _Progress) -> str:
+    """Count the draws after the last usable segment."""
+    beyond = [end for path, _, end in refused if int(path.stem) > progress.index]
+    if not beyond:
+        return "no draws"
+    known = max((end for end in beyond if end is not None), default=0) - progress.n_draws
+    if beyond[-1] is not None:
+        return f"{max(known, 0)} draws"
+    return f"at least {known} draws" if known > 0 else "an unknown number of draws"
+
+
+# ---------------------------------------------------------------- the folder
+
+
+class _FolderLock:
+    """A lock that the system drops when the process ends, however it ends."""
+
+    # Windows forbids others to read a locked byte: lock one beyond the owner's name.
+    _FAR = 1 << 30
+
+    def __init__(self, folder: Path) -> None:
+        self._file = open(folder / _LOCK, "a+b")  # noqa: SIM115
+        try:
+            self._acquire()
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
+                owner = self._owner()
+                self._file.close()
+                raise CheckpointError(
+                    f"another run is using the checkpoint folder '{folder}'{owner}; wait until "
+                    "it ends, or use another folder"
+                ) from None
+            warnings.warn(
+                f"the checkpoint folder '{folder}' cannot be locked on this file system "
+                f"({error}); make sure that no other run uses it",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        self._file.truncate(0)
+        self._file.write(f"process {os.getpid()} on {platform.node()}".encode())
+        self._file.flush()
+
+    def _acquire(self) -> None:
+        if sys.platform == "win32":
+            self._file.seek(self._FAR)
+            msvcrt.locking(self._file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _owner(self) -> str:
+        with suppress(OSError):
+            self._file.seek(0)
+            owner = self._file.read(200).decode("utf-8", "replace")
+            return f" ({owner})" if owner else ""
+        return ""
+
+    def release(self) -> None:
+        """Drop the lock, also for processes that inherited the file by a fork."""
+        with suppress(OSError):
+            self._file.truncate(0)
+        with suppress(OSError):
+            if sys.platform == "win32":
+                self._file.seek(self._FAR)
+                msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
+            else:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+        self._file.close()
+
+
+def _refuse_other_files(folder: Path) -> None:
+    """Do not mix a run with a user's files."""
+    try:
+        names = set(os.listdir(folder))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise CheckpointError(
+            f"the checkpoint folder '{folder}' cannot be read: {error}"
+        ) from error
+    others = [name for name in names if name != _LOCK and not store.is_temporary(name)]
+    if _RUN not in names and others:
+        raise CheckpointError(
+            f"the folder '{folder}' holds other files (such as {min(others)!r}) and no pasb run; "
+            "give an empty or a new folder"
+        )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove half-written files of a run that was killed; the lock is held, so none is in use."""
+    for place in [folder, *folder.iterdir()]:
+        if place == folder or (_CHAIN_NAME.fullmatch(place.name) and place.is_dir()):
+            for path in place.iterdir():
+                if store.is_temporary(path.name):
+                    path.unlink(missing_ok=True)
+
+
+def _unwritable(folder: Path, error: OSError) -> str:
+    return f"the checkpoint folder '{folder}' cannot be written: {error}; use another folder"
+
+
+def _other_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> str:
+    there, now = _leaves(stored), _leaves(given)
+    differences = [
+        f"{'.'.join(key)} is {_short(there, key)} there and {_short(now, key)} now"
+        for key in sorted(there.keys() | now.keys())
+        if key not in there or key not in now or there[key] != now[key]
+    ]
+    return (
+        f"the checkpoint in '{folder}' belongs to another run: {'; '.join(differences)}. "
+        "Use another folder, or the original data and settings"
+    )
+
+
+def _leaves(tree: Any, key: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    """Flatten nested dicts, so that a difference is named by its innermost key."""
+    if not isinstance(tree, dict) or (key and not tree):
+        return {key: tree}
+    return {k: v for name, item in tree.items() for k, v in _leaves(item, (*key, name)).items()}
+
+
+def _short(leaves: dict[tuple[str, ...], Any], key: tuple[str, ...]) -> str:
+    text = repr(leaves[key]) if key in leaves else "absent"
+    return text if len(text) <= 40 else f"{text[:37]}..."

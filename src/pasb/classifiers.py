@@ -1,0 +1,407 @@
+"""scikit-learn classifiers: any binary regression on permuted sticks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from pasb.binary import BinaryModel, Logistic
+from pasb.chain import Schedule
+from pasb.fingerprint import run_fingerprint, seed_of
+from pasb.posterior import PosteriorMixin, choose_monitored_rows
+from pasb.progress import wanted
+from pasb.rows import Rows
+from pasb.sampling import sample
+from pasb.scaling import Scaling
+from pasb.sticks import Direction
+from pasb.sweep import Problem, Scheme
+from pasb.validation import checked_order, checked_table, checked_weights
+
+_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+_PARAMETERS = """n_chains : int, default=4
+        Chains, each from a random order and random coefficients.
+    n_warmup, n_draws, thin : int, default=1000, 1000, 1
+        Sweeps of warm-up, draws kept of each chain, and sweeps from one draw to the next.
+    order : "infer" or sequence of class labels, default="infer"
+        Infer which class sits on which stick, or fix the classes from the first stick to
+        the last (the reference).
+    scheme : {"exact", "paper"}, default="exact"
+        "exact" samples the posterior of order and coefficients; "paper" is the printed
+        algorithm, whose orders do not have the posterior law.
+    sticks : {"marginal", "augmented"}, default="marginal"
+        Leave rows out of the sticks behind their own, or impute their labels there as in
+        the paper. The posterior is the same.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep: 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        Scale covariates inside to mean 0 and variance 1, or to [-1, 1] as in the paper,
+        or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState or None, default=None
+        The same int gives the same draws, whatever `n_jobs` is.
+    n_jobs : int or None, default=None
+        Chains that run at the same time; None or -1 means one on every core.
+    progress : bool or "auto", default="auto"
+        Show progress; "auto" does in a terminal.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there
+        resumes, with the draws it would have made without the stop; with a larger
+        `n_draws` it goes on beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far."""
+
+
+def _with_parameters(cls):
+    cls.__doc__ = cls.__doc__.replace("{parameters}", _PARAMETERS)
+    return cls
+
+
+@_with_parameters
+class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
+    """Bayesian multinomial regression from any binary regression.
+
+    Classes are put on sticks in an order inferred from the data; a row walks along the
+    sticks and takes the class of the first one where the binary model succeeds.
+
+    Parameters
+    ----------
+    binary : BinaryModel or None, default=None
+        The binary model of each stick; None means `Logistic()`.
+    direction : {"forward", "reverse"}, default="forward"
+        Stop at a stick on success (paSB) or on failure (parSB).
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only when `X` had column names that are all strings.
+    order_ : array of shape (n_classes,)
+        The classes in their most probable order, first stick to last.
+    draws_ : Draws
+        The draws as plain arrays, on the inner scale of the covariates.
+    diagnostics_ : Diagnostics
+        R-hat and effective sample size of probabilities and log-likelihood.
+    posterior_ : xarray.DataTree
+        The draws with names, on the scale of `X`; ArviZ reads it as it is.
+
+    Examples
+    --------
+    >>> from pasb import Logistic, StickBreakingClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickBreakingClassifier(
+    ...     binary=Logistic(precision=0.1), n_warmup=200, n_draws=200, random_state=1
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "binary": [HasMethods(["sampler", "log_probabilities"]), None],
+        "direction": [StrOptions({"forward", "reverse"})],
+        "n_chains": [_AT_LEAST_ONE],
+        "n_warmup": [Interval(Integral, 0, None, closed="left")],
+        "n_draws": [_AT_LEAST_ONE],
+        "thin": [_AT_LEAST_ONE],
+        "order": [StrOptions({"infer"}), "array-like"],
+        "scheme": [StrOptions({"exact", "paper"})],
+        "sticks": [StrOptions({"marginal", "augmented"})],
+        "n_swaps": [StrOptions({"auto"}), _AT_LEAST_ONE],
+        "scale": [StrOptions({"standard", "range"}), None],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "progress": ["boolean", StrOptions({"auto"})],
+        "checkpoint": [str, os.PathLike, None],
+        "callbacks": [list, tuple, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        binary: BinaryModel | None = None,
+        direction: Direction = "forward",
+        n_chains: int = 4,
+        n_warmup: int = 1000,
+        n_draws: int = 1000,
+        thin: int = 1,
+        order: str | Sequence = "infer",
+        scheme: Scheme = "exact",
+        sticks: str = "marginal",
+        n_swaps: str | int = "auto",
+        scale: str | None = "standard",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | str = "auto",
+        checkpoint: str | os.PathLike | None = None,
+        callbacks: Iterable[Callable] | None = None,
+    ):
+        self.binary = binary
+        self.direction = direction
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.order = order
+        self.scheme = scheme
+        self.sticks = sticks
+        self.n_swaps = n_swaps
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _binary_model(self) -> BinaryModel:
+        return Logistic() if self.binary is None else self.binary
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
+        """Draw from the posterior.
+
+        Ctrl-C ends the sampling early and returns the model with the draws made so far.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+            Class labels, numbers or strings.
+        sample_weight : array of shape (n_rows,), optional
+            The power to which each row's likelihood is raised; 2 counts a row twice.
+
+        Returns
+        -------
+        self
+        """
+        table, labels = checked_table(self, X, y=y, reset=True)
+        check_classification_targets(labels)
+        weights = checked_weights(sample_weight, table)
+        self.classes_, categories = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only ({self.classes_[0]!r}); a classifier needs rows of at "
+                "least two classes"
+            )
+        model = self._binary_model()
+        model.check()
+        if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
+            raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
+        fixed = None if _is_infer(self.order) else checked_order(self.order, self.classes_)
+
+        self._scaling = Scaling.of(table, weights, self.scale)
+        self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        inner = self._scaling.with_constant(table)
+        used = weights > 0
+        problem = Problem(
+            rows=Rows.of(inner[used], categories[used], len(self.classes_), weights[used]),
+            model=model,
+            direction=self.direction,
+            scheme=self.scheme,
+            augmented=self.sticks == "augmented",
+            fixed_order=fixed,
+            n_swaps=self._number_of_swaps(),
+        )
+        self._monitored = choose_monitored_rows(problem.rows, inner, used)
+        del inner
+        self._run(problem)
+        return self
+
+    def _run(self, problem: Problem) -> None:
+        seed = seed_of(self.random_state, self.checkpoint)
+        schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
+        fingerprint = None
+        if self.checkpoint is not None:
+            fingerprint = run_fingerprint(problem, schedule, int(self.n_chains))
+        self.draws_ = sample(
+            problem,
+            schedule,
+            n_chains=int(self.n_chains),
+            n_jobs=min(_cores(self.n_jobs), int(self.n_chains)),
+            callbacks=list(self.callbacks or ()),
+            show_progress=wanted(self.progress),
+            checkpoint=self.checkpoint,
+            fingerprint=fingerprint,
+        )
+        self._after_sampling()
+
+    def _number_of_swaps(self) -> int:
+        if self.n_swaps != "auto":
+            return int(self.n_swaps)
+        return 1 if self.scheme == "paper" else max(100, 2 * len(self.classes_) ** 2)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Posterior-mean class probabilities.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        array of shape (n_rows, n_classes)
+            Columns in the order of `classes_`. A row's result does not depend on the
+            other rows.
+        """
+        inner = self._inner_rows(X)
+        return self._predictor().mean(inner, _cores(self.n_jobs))
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """The class with the largest posterior-mean probability."""
+        proba = self.predict_proba(X)
+        return self.classes_[np.argmax(proba, axis=1)]
+
+    def sample_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:
+        """Class probabilities under each draw: their posterior.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        n_draws : int, optional
+            Use this many draws, evenly spaced over all chains, instead of all.
+
+        Returns
+        -------
+        array of shape (draws, n_rows, n_classes)
+            Draws of the first chain, then of the second, and so on.
+        """
+        inner = self._inner_rows(X)
+        return self._predictor(n_draws).samples(inner, _cores(self.n_jobs))
+
+    def _inner_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._scaling.with_constant(checked_table(self, X, reset=False))
+
+
+@_with_parameters
+class StickLogisticClassifier(StickBreakingClassifier):
+    """Bayesian multinomial logistic regression by stick breaking.
+
+    Every stick is a logistic regression with normal coefficients. Unlike softmax
+    regression it has no arbitrary reference category: the order of the classes is
+    inferred, and the ratio of two probabilities may depend on the other classes.
+
+    Parameters
+    ----------
+    precision : "ard" or float, default="ard"
+        Prior precision of the coefficients, on the inner scale: one number for all, or
+        "ard" for a gamma prior on each.
+    precision_shape, precision_rate : float, default=2.0, 8.0
+        The gamma prior under "ard"; the default is a t prior with 4 degrees of freedom and
+        scale 2 on each coefficient, the paper has 1e-3 for both.
+    {parameters}
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (n_features_in_,)
+        Only when `X` had column names that are all strings.
+    order_ : array of shape (n_classes,)
+        The classes in their most probable order, first stick to last.
+    draws_ : Draws
+        The draws as plain arrays, on the inner scale of the covariates.
+    diagnostics_ : Diagnostics
+        R-hat and effective sample size of probabilities and log-likelihood.
+    posterior_ : xarray.DataTree
+        The draws with names, on the scale of `X`; ArviZ reads it as it is.
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    >>> model.sample_proba(X[:2]).shape
+    (800, 2, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: constraint
+            for name, constraint in StickBreakingClassifier._parameter_constraints.items()
+            if name not in ("binary", "direction")
+        },
+        "precision": [StrOptions({"ard"}), Interval(Real, 0, None, closed="neither")],
+        "precision_shape": [Interval(Real, 0, None, closed="neither")],
+        "precision_rate": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    # a stick's logistic regression is its own mirror image: reverse adds nothing
+    direction: Direction = "forward"
+
+    def __init__(
+        self,
+        *,
+        precision: float | str = "ard",
+        precision_shape: float = 2.0,
+        precision_rate: float = 8.0,
+        n_chains: int = 4,
+        n_warmup: int = 1000,
+        n_draws: int = 1000,
+        thin: int = 1,
+        order: str | Sequence = "infer",
+        scheme: Scheme = "exact",
+        sticks: str = "marginal",
+        n_swaps: str | int = "auto",
+        scale: str | None = "standard",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool | str = "auto",
+        checkpoint: str | os.PathLike | None = None,
+        callbacks: Iterable[Callable] | None = None,
+    ):
+        self.precision = precision
+        self.precision_shape = precision_shape
+        self.precision_rate = precision_rate
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.order = order
+        self.scheme = scheme
+        self.sticks = sticks
+        self.n_swaps = n_swaps
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _binary_model(self) -> BinaryModel:
+        model = Logistic(
+            precision=self.precision, shape=self.precision_shape, rate=self.precision_rate
+        )
+        # the printed algorithm is plain Gibbs sampling
+        return model.set_params(n_scale_moves=0) if self.scheme == "paper" else model
+
+
+def _is_infer(order) -> bool:
+    return isinstance(order, str) and order == "infer"
+
+
+def _cores(n_jobs: int | None) -> int:
+    """Number of threads that `n_jobs` asks for."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    available = available or 1
+    if n_jobs is None or n_jobs == 0:
+        return available
+    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)

@@ -1,0 +1,19 @@
+"""Errors and warnings that users of pasb see."""
+
+from __future__ import annotations
+
+
+class PasbError(Exception):
+    """The root of the errors that are pasb's own."""
+
+
+class FileFormatError(PasbError, ValueError):
+    """A file that is damaged, foreign, or written by an unknown version."""
+
+
+class CheckpointError(PasbError, RuntimeError):
+    """A checkpoint folder that cannot be used for this run."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The draws are too few, or the chains disagree."""

@@ -1,0 +1,132 @@
+"""Draw from a normal law that is given by its precision matrix and linear term.
+
+Precision matrices of the form diag(alpha) + X'WX may mix scales of many decades.
+They are equilibrated to a unit diagonal first; should Cholesky fail nevertheless, a
+QR decomposition of [sqrt(W) X; sqrt(alpha)] gives the same factor without forming
+the matrix, hence the same law. The caller counts how often that happened.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pasb.rows import summing
+from pasb.variates.scalar import normal, open_stream
+
+LAPACK_FROM = 96  # columns; below, the plain loop beats the call
+
+
+@summing
+def _cholesky_in_place(matrix):
+    """Lower Cholesky factor in place, row by row; False when not positive definite."""
+    n = matrix.shape[0]
+    for i in range(n):
+        row_i = matrix[i]
+        for j in range(i):
+            row_j = matrix[j]
+            total = row_i[j]
+            for k in range(j):
+                total -= row_i[k] * row_j[k]
+            row_i[j] = total / row_j[j]
+        total = row_i[i]
+        for k in range(i):
+            total -= row_i[k] * row_i[k]
+        if not total > 1e-14:  # the diagonal was 1: less than this is rounding error
+            return False
+        row_i[i] = math.sqrt(total)
+    return True
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def equilibrated_cholesky(precision, scale, factor):
+    """Factor ``diag(scale) precision diag(scale)``, which has a unit diagonal.
+
+    Only the lower triangle of `precision` is read. `scale` and the lower triangle of
+    `factor` are written. False when the matrix is not numerically positive definite.
+    """
+    n = precision.shape[0]
+    for i in range(n):
+        if not (precision[i, i] > 0.0 and precision[i, i] < np.inf):
+            return False
+        scale[i] = 1.0 / math.sqrt(precision[i, i])
+    for i in range(n):
+        for j in range(i):
+            factor[i, j] = precision[i, j] * scale[i] * scale[j]
+        factor[i, i] = 1.0
+    if n < LAPACK_FROM:
+        return _cholesky_in_place(factor)
+    return _lapack_cholesky(factor)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _lapack_cholesky(factor):
+    n = factor.shape[0]
+    for i in range(n):
+        for j in range(i):
+            factor[j, i] = factor[i, j]
+    try:
+        factor[:, :] = np.linalg.cholesky(factor)
+    except Exception:
+        return False
+    for i in range(n):
+        if not factor[i, i] > 1e-7:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _draw_with_factor(factor, scale, linear, key, out):
+    """``out = S (L^-T (L^-1 S linear + z))`` with z standard normal, S = diag(scale)."""
+    n = factor.shape[0]
+    for i in range(n):
+        total = linear[i] * scale[i]
+        for k in range(i):
+            total -= factor[i, k] * out[k]
+        out[i] = total / factor[i, i]
+    for i in range(n):
+        z, _ = normal(open_stream(key, i))
+        out[i] += z
+    for i in range(n - 1, -1, -1):
+        out[i] /= factor[i, i]
+        for k in range(i):
+            out[k] -= factor[i, k] * out[i]
+    for i in range(n):
+        out[i] *= scale[i]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def draw_from_precision(precision, linear, key, scale, factor, out):
+    """Draw ``out`` from N(precision^-1 linear, precision^-1); False if Cholesky failed.
+
+    `scale` (n) and `factor` (n, n) are work space. Entry i of the normal vector reads
+    the stream of row i under `key`.
+    """
+    if not equilibrated_cholesky(precision, scale, factor):
+        return False
+    _draw_with_factor(factor, scale, linear, key, out)
+    return True
+
+
+def draw_by_qr(
+    X: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    alpha: NDArray[np.float64],
+    linear: NDArray[np.float64],
+    key: np.uint64,
+) -> NDArray[np.float64]:
+    """Draw from N(Q^-1 linear, Q^-1), Q = diag(alpha) + X' diag(weights) X, by QR.
+
+    Same law and, to rounding, the same draw as `draw_from_precision`; the condition
+    number that matters is the square root of Q's.
+    """
+    stacked = np.vstack([np.sqrt(weights)[:, None] * X, np.diag(np.sqrt(alpha))])
+    scale = 1.0 / np.sqrt(np.sum(stacked**2, axis=0))
+    upper: NDArray[np.float64] = np.linalg.qr(stacked * scale, mode="r")
+    signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
+    out = np.empty(len(linear))
+    _draw_with_factor(np.ascontiguousarray(upper.T * signs), scale, linear, key, out)
+    return out

@@ -1,0 +1,200 @@
+"""Fitted models on disk: numeric arrays and JSON, versioned and checksummed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb import binary, classifiers, store
+from pasb.binary import BinaryModel
+from pasb.classifiers import StickBreakingClassifier
+from pasb.errors import FileFormatError
+from pasb.sampling import Draws
+from pasb.scaling import Scaling
+
+KIND = "model"
+
+# Only these can stand in a file; nothing in it is imported by name.
+CLASSIFIERS = {
+    name: getattr(classifiers, name)
+    for name in ("StickBreakingClassifier", "StickLogisticClassifier")
+}
+BINARY_MODELS: dict[str, type[BinaryModel]] = {"Logistic": binary.Logistic}
+
+# Settings of a run that make no sense in a file.
+_LEFT_OUT = ("callbacks", "checkpoint", "n_jobs", "progress")
+_LABEL_KINDS = {"U": "str", "i": "int", "u": "int", "f": "float", "b": "bool"}
+
+
+def save(model: StickBreakingClassifier, path: Path) -> None:
+    """Write a fitted classifier; see `StickBreakingClassifier.save`."""
+    name = type(model).__name__
+    if CLASSIFIERS.get(name) is not type(model):
+        raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
+    draws, monitored = model.draws_, model._monitored
+    names = getattr(model, "feature_names_in_", None)
+    meta = {
+        "classifier": name,
+        "parameters": {
+            key: _plain(value)
+            for key, value in model.get_params(deep=False).items()
+            if key not in _LEFT_OUT
+        },
+        "classes": _labels_to_json(model.classes_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "frame_library": model._frame_library,
+        "kept": sorted(draws.parameters),
+        "guards": draws.guards,
+        "n_warmup": draws.n_warmup,
+        "interrupted": draws.interrupted,
+    }
+    arrays = {
+        "order": draws.order,
+        "log_likelihood": draws.log_likelihood,
+        "swaps_accepted": draws.swaps_accepted,
+        "swap_acceptance": draws.swap_acceptance,
+        "centre": model._scaling.centre,
+        "spread": model._scaling.spread,
+        **{f"draws_{key}": values for key, values in draws.parameters.items()},
+        **{f"monitored_{key}": values for key, values in monitored.items()},
+    }
+    store.write(path, KIND, meta, arrays)
+
+
+def load(path: str | os.PathLike) -> StickBreakingClassifier:
+    """Read a model that was written by its `save` method.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    StickBreakingClassifier
+        Ready to predict, with the draws and diagnostics it was saved with.
+
+    Raises
+    ------
+    pasb.errors.FileFormatError
+        When the file is damaged, foreign, or of a newer version.
+
+    Examples
+    --------
+    >>> import pasb, tempfile, os
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"]
+    >>> model = pasb.StickLogisticClassifier(n_warmup=50, n_draws=50, random_state=1).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pasb")
+    ...     model.save(path)
+    ...     again = pasb.load(path)
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    meta, arrays = store.read(Path(path), KIND)
+    try:
+        return _rebuild(meta, arrays)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise FileFormatError(
+            f"{os.fspath(path)} is a sound file but not a model that this version of pasb "
+            f"understands ({error}); save the model again"
+        ) from error
+
+
+def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingClassifier:
+    parameters = {key: _unplain(value) for key, value in meta["parameters"].items()}
+    model = CLASSIFIERS[meta["classifier"]](**parameters)
+    model.classes_ = _labels_from_json(meta["classes"])
+    model.n_features_in_ = len(arrays["centre"])
+    if meta["feature_names"] is not None:
+        model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
+    model._frame_library = str(meta["frame_library"])
+    model._scaling = Scaling(arrays["centre"], arrays["spread"])
+    model._monitored = {key: arrays[f"monitored_{key}"] for key in ("row", "inner", "category")}
+    model.draws_ = Draws(
+        parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
+        order=arrays["order"],
+        log_likelihood=arrays["log_likelihood"],
+        swaps_accepted=arrays["swaps_accepted"],
+        swap_acceptance=arrays["swap_acceptance"],
+        guards={str(key): int(count) for key, count in meta["guards"].items()},
+        n_warmup=int(meta["n_warmup"]),
+        interrupted=bool(meta["interrupted"]),
+    )
+    _check(model)
+    model._after_sampling(warn=False)
+    return model
+
+
+def _check(model: StickBreakingClassifier) -> None:
+    """Refuse arrays that do not belong together, before anything indexes with them."""
+    draws, n_classes = model.draws_, len(model.classes_)
+    n_columns = len(model._scaling.centre) + 1
+    if draws.order.ndim != 3 or draws.order.shape[2] != n_classes or draws.order.size == 0:
+        raise ValueError("the orders do not fit the classes")
+    if not (np.sort(draws.order, axis=2) == np.arange(n_classes)).all():
+        raise ValueError("an order is not a permutation")
+    sampled = draws.order.shape[:2]
+    if draws.log_likelihood.shape != sampled or draws.swaps_accepted.shape != sampled:
+        raise ValueError("the traces differ in length")
+    shapes = model._binary_model().shapes(n_columns)
+    for name, shape in shapes.items():
+        values = draws.parameters[name]
+        if values.dtype != np.float64 or values.shape != (*sampled, n_classes, *shape):
+            raise ValueError(f"{name} has the shape {values.shape}")
+    if model._scaling.spread.shape != model._scaling.centre.shape:
+        raise ValueError("the scaling is incomplete")
+    inner = model._monitored["inner"]
+    if inner.ndim != 2 or inner.shape[1] != n_columns or inner.dtype != np.float64:
+        raise ValueError("the watched rows do not fit the covariates")
+    if not len(inner) == len(model._monitored["row"]) == len(model._monitored["category"]):
+        raise ValueError("the watched rows differ in number")
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON."""
+    if isinstance(value, BinaryModel):
+        name = type(value).__name__
+        if BINARY_MODELS.get(name) is not type(value):
+            raise TypeError(f"binary={name} cannot be saved: only pasb's own binary models can")
+        return {"binary_model": name, "parameters": value.get_params()}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray | list | tuple):
+        return np.asarray(value).tolist()
+    if isinstance(value, np.random.RandomState):
+        return None
+    return value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return BINARY_MODELS[value["binary_model"]](**value["parameters"])
+    return value
+
+
+def _labels_to_json(classes: NDArray) -> dict[str, Any]:
+    kind = _LABEL_KINDS.get(classes.dtype.kind)
+    labels = classes.tolist()
+    if kind is None:
+        if not all(isinstance(label, str) for label in labels):
+            raise TypeError("class labels must be strings, numbers or booleans to be saved")
+        kind = "object"
+    return {"kind": kind, "labels": labels}
+
+
+def _labels_from_json(stored: dict[str, Any]) -> NDArray:
+    dtypes = {
+        "str": np.str_,
+        "int": np.int64,
+        "float": np.float64,
+        "bool": np.bool_,
+        "object": object,
+    }
+    labels = stored["labels"]
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        raise ValueError("the class labels are not distinct")
+    return np.array(labels, dtype=dtypes[stored["kind"]])

@@ -1,0 +1,348 @@
+"""What a fitted model knows: probabilities, order, coefficients, diagnostics."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pasb.diagnostics import Diagnostics
+from pasb.errors import ConvergenceWarning
+from pasb.predict import Predictor
+from pasb.rows import Rows
+
+if TYPE_CHECKING:
+    import xarray
+
+    from pasb.sampling import Draws
+    from pasb.scaling import Scaling
+
+N_MONITORED = 40
+RHAT_LIMIT = 1.05
+ESS_LIMIT = 100
+
+
+def choose_monitored_rows(
+    rows: Rows, inner: NDArray[np.float64], used: NDArray[np.bool_]
+) -> dict[str, NDArray]:
+    """Training rows whose probabilities are watched: spread evenly over the categories."""
+    n = min(N_MONITORED, rows.n_rows)
+    picked = np.unique(np.linspace(0, rows.n_rows - 1, n).astype(np.int64))
+    source = np.flatnonzero(used)[rows.source[picked]]
+    return {"row": source, "inner": inner[source], "category": rows.categories[picked]}
+
+
+class PosteriorMixin:
+    """Everything that a fitted stick-breaking classifier can tell of its draws."""
+
+    classes_: NDArray
+    draws_: Draws
+    direction: Any
+    feature_names_in_: NDArray
+    _scaling: Scaling
+    _monitored: dict[str, NDArray]
+    _frame_library: str
+
+    def _after_sampling(self, warn: bool = True) -> None:
+        """Set what follows from the draws, and warn where they cannot be trusted."""
+        self.order_ = self.classes_[self._orders_by_frequency()[0][0]]
+        self._posterior_tree: xarray.DataTree | None = None
+        self.diagnostics_ = Diagnostics.of(
+            self._monitored_probabilities(), self.draws_.log_likelihood
+        )
+        advice = self._advice()
+        if advice and warn:
+            warnings.warn(advice, ConvergenceWarning, stacklevel=4)
+
+    def _advice(self) -> str | None:
+        """What to change when the draws are poor; None when they are good."""
+        draws, seen = self.draws_, self.diagnostics_
+        if draws.interrupted:
+            return (
+                f"The run was stopped after {draws.n_draws} draws of each chain. The model can be "
+                "used as it is; fit again with a checkpoint to be able to go on."
+            )
+        if draws.n_draws < 4:
+            return f"{draws.n_draws} draws a chain are too few to judge: increase n_draws."
+        poor = []
+        if seen.worst_rhat > RHAT_LIMIT:
+            poor.append(f"R-hat is up to {seen.worst_rhat:.2f} (should be below {RHAT_LIMIT})")
+        if seen.worst_ess < ESS_LIMIT:
+            poor.append(
+                f"the effective sample size is down to {seen.worst_ess:.0f} (should be above "
+                f"{ESS_LIMIT})"
+            )
+        if not poor:
+            return None
+        modes = {tuple(_most_frequent(orders)) for orders in draws.order}
+        if len(modes) > 1 and seen.worst_rhat > RHAT_LIMIT:
+            cure = (
+                f"The chains settled in {len(modes)} different orders; their average is still a "
+                "usable prediction, but its uncertainty depends on where the chains started. Fix "
+                "the order (order=model.order_), or run more chains."
+            )
+        elif seen.worst_rhat > RHAT_LIMIT:
+            cure = "Increase n_warmup, then n_draws."
+        else:
+            cure = "Increase n_draws, or thin to keep fewer and less dependent draws."
+        return f"The draws are not good enough yet: {' and '.join(poor)}. {cure}"
+
+    def _orders_by_frequency(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Distinct orders of all draws, the most frequent first, and their counts."""
+        flat = self.draws_.order.reshape(-1, len(self.classes_))
+        orders, counts = np.unique(flat, axis=0, return_counts=True)
+        ranking = np.argsort(-counts, kind="stable")
+        return orders[ranking], counts[ranking]
+
+    def _predictor(self, n_draws: int | None = None) -> Predictor:
+        draws = self.draws_
+        total = draws.n_chains * draws.n_draws
+        chosen: Any = slice(None)
+        if n_draws is not None:
+            if not 1 <= n_draws <= total:
+                raise ValueError(f"n_draws must be from 1 to {total}, not {n_draws!r}")
+            chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
+        return Predictor(
+            model=self._binary_model(),  # type: ignore[attr-defined]
+            direction=self.direction,
+            parameters={
+                name: values.reshape(total, *values.shape[2:])[chosen]
+                for name, values in draws.parameters.items()
+            },
+            orders=draws.order.reshape(total, -1)[chosen],
+        )
+
+    def _monitored_probabilities(self) -> NDArray[np.float64]:
+        """Probabilities of the watched rows, (chain, draw, row, category)."""
+        draws = self.draws_
+        flat = self._predictor().samples(self._monitored["inner"])
+        return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
+
+    def _coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Intercepts and slopes on the scale of X; NaN where a class is the reference."""
+        intercept, slopes = self._scaling.intercept_and_slopes(self.draws_.parameters["coef"])
+        reference = self.draws_.order[:, :, -1, None] == np.arange(len(self.classes_))
+        return np.where(reference, np.nan, intercept), np.where(
+            reference[..., None], np.nan, slopes
+        )
+
+    def _feature_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        n = len(self._scaling.centre)
+        return [str(name) for name in names] if names is not None else [f"x{v}" for v in range(n)]
+
+    @property
+    def posterior_(self) -> xarray.DataTree:
+        """The draws as an `xarray.DataTree`, with groups as ArviZ expects them.
+
+        ``posterior`` holds ``intercept`` and ``coef`` on the scale of `X` (NaN where a class
+        is the reference), ``order`` (the number of the class on each stick) and
+        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood
+        and the accepted swaps. Judge convergence by ``probability`` and the
+        log-likelihood: the meaning of a coefficient changes with the order.
+        """
+        check_is_fitted(self)
+        if self._posterior_tree is None:
+            self._posterior_tree = self._build_tree()
+        return self._posterior_tree
+
+    def _build_tree(self) -> xarray.DataTree:
+        import xarray
+
+        from pasb import __version__
+
+        draws = self.draws_
+        intercept, slopes = self._coefficients()
+        sampled = ("chain", "draw")
+        coords = {
+            "chain": np.arange(draws.n_chains),
+            "draw": np.arange(draws.n_draws),
+            "category": self.classes_,
+        }
+        posterior = xarray.Dataset(
+            {
+                "intercept": ((*sampled, "category"), intercept),
+                "coef": ((*sampled, "category", "feature"), slopes),
+                "order": ((*sampled, "stick"), draws.order),
+                "probability": ((*sampled, "row", "category"), self._monitored_probabilities()),
+            },
+            coords={
+                **coords,
+                "feature": self._feature_names(),
+                "stick": np.arange(1, len(self.classes_) + 1),
+                "row": self._monitored["row"],
+            },
+        )
+        stats = xarray.Dataset(
+            {
+                "lp": (sampled, draws.log_likelihood),
+                "swaps_accepted": (sampled, draws.swaps_accepted),
+            },
+            coords={"chain": coords["chain"], "draw": coords["draw"]},
+        )
+        observed = xarray.Dataset(
+            {"y": (("row",), self._monitored["category"])}, coords={"row": self._monitored["row"]}
+        )
+        for group in (posterior, stats, observed):
+            group.attrs = {
+                "inference_library": "pasb",
+                "inference_library_version": __version__,
+                **{f"guard_{name}": count for name, count in draws.guards.items()},
+            }
+        return xarray.DataTree.from_dict(
+            {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+        )
+
+    def summary(self, interval: float = 0.9) -> Any:
+        """Coefficients under the most probable order, as a data frame.
+
+        The meaning of a coefficient changes with the order, so only draws in `order_`
+        are used; the reference class has none.
+
+        Parameters
+        ----------
+        interval : float, default=0.9
+            Probability of the credible interval from ``lower`` to ``upper``.
+
+        Returns
+        -------
+        pandas or polars DataFrame, as `X` was in `fit`
+            Columns ``stick, class, feature, mean, sd, lower, upper``.
+        """
+        check_is_fitted(self)
+        if not 0 < interval < 1:
+            raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
+        top = self._orders_by_frequency()[0][0]
+        chosen = (self.draws_.order == top).all(axis=2)
+        coef = self.draws_.parameters["coef"][chosen]
+        intercept, slopes = self._scaling.intercept_and_slopes(coef)
+        values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
+        tails = (0.5 - interval / 2, 0.5 + interval / 2)
+        lower, upper = np.quantile(values, tails, axis=0)
+        names = ["(intercept)", *self._feature_names()]
+        n_sticks = len(top) - 1
+        return self._frame(
+            {
+                "stick": np.repeat(np.arange(1, n_sticks + 1), len(names)),
+                "class": np.repeat(self.classes_[top[:-1]], len(names)),
+                "feature": names * n_sticks,
+                "mean": values.mean(axis=0).ravel(),
+                "sd": values.std(axis=0).ravel(),
+                "lower": lower.ravel(),
+                "upper": upper.ravel(),
+            }
+        )
+
+    def order_posterior(self, top: int | None = None) -> Any:
+        """Posterior probabilities of the orders, as a data frame.
+
+        Parameters
+        ----------
+        top : int, optional
+            Only the most probable ones.
+
+        Returns
+        -------
+        pandas or polars DataFrame, as `X` was in `fit`
+            Columns ``order`` (classes from the first stick to the last, joined by
+            " > "), ``probability``, and ``chains``, the number of chains that visited it.
+        """
+        check_is_fitted(self)
+        orders, counts = self._orders_by_frequency()
+        orders, counts = orders[:top], counts[:top]
+        visits = [
+            int((self.draws_.order == order).all(axis=2).any(axis=1).sum()) for order in orders
+        ]
+        return self._frame(
+            {
+                "order": [" > ".join(map(str, self.classes_[order])) for order in orders],
+                "probability": counts / self.draws_.order[..., 0].size,
+                "chains": visits,
+            }
+        )
+
+    def predict_frame(self, X, interval: float = 0.9) -> Any:
+        """Predictions with credible intervals, as a data frame of the kind of `X`.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        interval : float, default=0.9
+            Probability of the interval of each class probability.
+
+        Returns
+        -------
+        pandas or polars DataFrame
+            ``prediction``, and for each class ``p_<class>``, ``p_<class>_lower``,
+            ``p_<class>_upper``.
+        """
+        if not 0 < interval < 1:
+            raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
+        inner = self._inner_rows(X)  # type: ignore[attr-defined]
+        predictor = self._predictor()
+        mean = predictor.mean(inner)
+        tails = (0.5 - interval / 2, 0.5 + interval / 2)
+        lower, upper = np.empty_like(mean), np.empty_like(mean)
+        for k in range(0, len(inner), 64):  # all draws of a few rows at a time
+            part = predictor.samples(inner[k : k + 64])
+            lower[k : k + 64], upper[k : k + 64] = np.quantile(part, tails, axis=0)
+        columns: dict[str, Any] = {"prediction": self.classes_[np.argmax(mean, axis=1)]}
+        for s, label in enumerate(self.classes_):
+            columns[f"p_{label}"] = mean[:, s]
+            columns[f"p_{label}_lower"] = lower[:, s]
+            columns[f"p_{label}_upper"] = upper[:, s]
+        library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        return self._frame(columns, library)
+
+    def _frame(self, columns: dict[str, Any], library: str | None = None) -> Any:
+        import narwhals
+
+        columns = {name: np.asarray(values).tolist() for name, values in columns.items()}
+        backend = library or self._frame_library
+        return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to a file: numbers and JSON, no pickle.
+
+        Parameters
+        ----------
+        path : path
+            Read it back with `pasb.load`.
+        """
+        from pasb.model_file import save
+
+        check_is_fitted(self)
+        save(self, Path(path))
+
+    def export(self, path: str | os.PathLike) -> None:
+        """Write `posterior_` to NetCDF (``.nc``) or Zarr (``.zarr``).
+
+        Parameters
+        ----------
+        path : path
+            The ending decides the format.
+        """
+        check_is_fitted(self)
+        path = Path(path)
+        writers = {".nc": ("h5netcdf", "to_netcdf"), ".zarr": ("zarr", "to_zarr")}
+        if path.suffix not in writers:
+            raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
+        package, method = writers[path.suffix]
+        try:
+            __import__(package)
+        except ImportError:
+            raise ImportError(
+                f"writing {path.suffix} files needs {package}: pip install {package}"
+            ) from None
+        options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
+        getattr(self.posterior_, method)(path, **options)
+
+
+def _most_frequent(orders: NDArray[np.int64]) -> NDArray[np.int64]:
+    distinct, counts = np.unique(orders, axis=0, return_counts=True)
+    return distinct[np.argmax(counts)]

@@ -1,0 +1,90 @@
+"""Category probabilities from draws, streamed over blocks of rows and draws.
+
+Memory is bounded by one block whatever the number of rows and draws. A row's result
+does not depend on the rows around it, nor on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import BinaryModel
+from pasb.rows import BLOCK, blocked
+from pasb.sticks import Direction, accept_reject, probabilities_of_draws
+
+NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of four arrays
+
+
+class Predictor(NamedTuple):
+    """Draws on one axis, and the construction they belong to.
+
+    Attributes
+    ----------
+    model : BinaryModel
+    direction : {"forward", "reverse"}
+    parameters : dict of arrays of shape (n_draws, n_categories, ...)
+    orders : array of shape (n_draws, n_categories)
+    """
+
+    model: BinaryModel
+    direction: Direction
+    parameters: dict[str, NDArray[np.float64]]
+    orders: NDArray[np.int64]
+
+    def chunks(self, X: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Probabilities (draws, categories, rows) of at most BLOCK rows, draws in turn."""
+        n_draws, n_categories = self.orders.shape
+        blocks = blocked(X)
+        step = max(1, NUMBERS_AT_ONCE // (n_categories * BLOCK))
+        out = np.empty((step, n_categories, BLOCK))
+        for start in range(0, n_draws, step):
+            draws = slice(start, min(start + step, n_draws))
+            logs = self.model.log_probabilities(
+                {name: values[draws] for name, values in self.parameters.items()}, blocks
+            )
+            accept, reject = accept_reject(*logs, self.direction)
+            part = out[: draws.stop - draws.start]
+            probabilities_of_draws(accept, reject, self.orders[draws], part)
+            yield draws, part[:, :, : len(X)]
+
+    def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Posterior-mean probabilities, (rows, categories)."""
+        n_draws, n_categories = self.orders.shape
+        out = np.empty((len(X), n_categories))
+
+        def fill(rows: slice) -> None:
+            total = np.zeros((n_categories, rows.stop - rows.start))
+            for _, part in self.chunks(X[rows]):
+                total += part.sum(axis=0)
+            # each draw sums to one up to rounding; so shall the mean
+            out[rows] = (total / total.sum(axis=0)).T
+
+        _for_each_block(fill, len(X), n_jobs)
+        return out
+
+    def samples(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+        """Probabilities under every draw, (draws, rows, categories)."""
+        n_draws, n_categories = self.orders.shape
+        out = np.empty((n_draws, len(X), n_categories))
+
+        def fill(rows: slice) -> None:
+            for draws, part in self.chunks(X[rows]):
+                out[draws, rows] = part.transpose(0, 2, 1)
+
+        _for_each_block(fill, len(X), n_jobs)
+        return out
+
+
+def _for_each_block(fill, n_rows: int, n_jobs: int) -> None:
+    blocks = [slice(k, min(k + BLOCK, n_rows)) for k in range(0, n_rows, BLOCK)]
+    if n_jobs == 1 or len(blocks) == 1:
+        for rows in blocks:
+            fill(rows)
+        return
+    with ThreadPoolExecutor(n_jobs, thread_name_prefix="pasb") as pool:
+        list(pool.map(fill, blocks))

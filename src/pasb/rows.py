@@ -1,0 +1,228 @@
+"""The training table as the kernels see it: sorted by category, cut into blocks.
+
+Rows are sorted by category, so that the rows that inform a stick are a few runs of
+neighbours, and sums over the rows of a category are sums over a slice. They are
+stored transposed in blocks, so that one block stays in the cache while every sum
+over it is taken and every inner loop runs over neighbours in memory. The blocks do
+not depend on the number of threads, hence neither does any sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+BLOCK = 256  # rows; with 37 covariates a block is 76 kB
+TILE = 4  # columns; the Gram kernel keeps TILE x TILE sums in registers
+
+# Sums may be reassociated (that is what vectorising a sum means), but the result is
+# one fixed function of its input: the same code runs whatever the number of threads.
+summing = njit(
+    cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"}
+)
+elementwise = njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Covariates, weights and categories of the training rows.
+
+    Attributes
+    ----------
+    blocks : array of shape (n_blocks, n_padded_columns, BLOCK)
+        Covariates, the constant column first; zeros beyond the last row and column.
+    weights : array of shape (n_rows,)
+        The power to which a row's likelihood is raised, 1 by default.
+    bounds : array of shape (n_categories + 1,)
+        Rows ``bounds[s]`` to ``bounds[s + 1]`` belong to category s.
+    n_columns : int
+        Number of covariates, the constant column included.
+    source : array of shape (n_rows,)
+        Where each row stood in the table it came from.
+    """
+
+    blocks: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    bounds: NDArray[np.int64]
+    n_columns: int
+    source: NDArray[np.int64]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    @property
+    def n_categories(self) -> int:
+        """Number of categories."""
+        return len(self.bounds) - 1
+
+    @property
+    def categories(self) -> NDArray[np.int64]:
+        """The category of each row."""
+        return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
+
+    @classmethod
+    def of(
+        cls,
+        X: NDArray[np.float64],
+        y: NDArray[np.int64],
+        n_categories: int,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Rows:
+        """Sort and block a table `X` that has its constant column already."""
+        source = np.argsort(y, kind="stable")
+        if weights is None:
+            weights = np.ones(len(y))
+        counts = np.bincount(y, minlength=n_categories)
+        return cls(
+            blocks=blocked(X[source]),
+            weights=np.ascontiguousarray(weights[source], dtype=np.float64),
+            bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            n_columns=X.shape[1],
+            source=source,
+        )
+
+
+def blocked(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut a table of rows into transposed blocks, padded with zeros."""
+    n_rows, n_columns = X.shape
+    n_blocks = max(1, -(-n_rows // BLOCK))
+    blocks = np.zeros((n_blocks, -(-n_columns // TILE) * TILE, BLOCK))
+    for k in range(n_blocks):
+        part = X[k * BLOCK : (k + 1) * BLOCK]
+        blocks[k, :n_columns, : len(part)] = part.T
+    return blocks
+
+
+def unblocked(blocks: NDArray[np.float64], n_rows: int, n_columns: int) -> NDArray[np.float64]:
+    """Undo `blocked`: the plain table of shape (n_rows, n_columns)."""
+    return blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])[:n_rows, :n_columns]
+
+
+def padded(coefficients: NDArray[np.float64], n_padded: int) -> NDArray[np.float64]:
+    """Coefficient vectors with zeros for the columns that pad the blocks."""
+    out = np.zeros((*coefficients.shape[:-1], n_padded))
+    out[..., : coefficients.shape[-1]] = coefficients
+    return out
+
+
+@elementwise
+def linear_predictors(blocks, coefficients, out):
+    """``out[s, i] = x_i' coefficients[s]`` for every row of `blocks`.
+
+    `coefficients` is (vectors, padded columns), `out` is (vectors, blocks x BLOCK).
+    For a row the terms are added column by column, so the result for a row does not
+    depend on the rows around it.
+    """
+    n_blocks, n_padded, _ = blocks.shape
+    n_vectors = coefficients.shape[0]
+    for k in range(n_blocks):
+        block = blocks[k]
+        start = k * BLOCK
+        for s in range(n_vectors):
+            row = out[s, start : start + BLOCK]
+            for i in range(BLOCK):
+                row[i] = 0.0
+            for p in range(0, n_padded, TILE):
+                b0 = coefficients[s, p]
+                b1 = coefficients[s, p + 1]
+                b2 = coefficients[s, p + 2]
+                b3 = coefficients[s, p + 3]
+                x0 = block[p]
+                x1 = block[p + 1]
+                x2 = block[p + 2]
+                x3 = block[p + 3]
+                for i in range(BLOCK):
+                    row[i] += b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i]
+
+
+@summing
+def _tile(left, right, a, b, gram):
+    """Add the products of columns a..a+3 of `left` with b..b+3 of `right` to `gram`."""
+    l0 = left[a]
+    l1 = left[a + 1]
+    l2 = left[a + 2]
+    l3 = left[a + 3]
+    r0 = right[b]
+    r1 = right[b + 1]
+    r2 = right[b + 2]
+    r3 = right[b + 3]
+    s00 = s01 = s02 = s03 = 0.0
+    s10 = s11 = s12 = s13 = 0.0
+    s20 = s21 = s22 = s23 = 0.0
+    s30 = s31 = s32 = s33 = 0.0
+    for i in range(BLOCK):
+        x0 = l0[i]
+        x1 = l1[i]
+        x2 = l2[i]
+        x3 = l3[i]
+        y0 = r0[i]
+        y1 = r1[i]
+        y2 = r2[i]
+        y3 = r3[i]
+        s00 += x0 * y0
+        s01 += x0 * y1
+        s02 += x0 * y2
+        s03 += x0 * y3
+        s10 += x1 * y0
+        s11 += x1 * y1
+        s12 += x1 * y2
+        s13 += x1 * y3
+        s20 += x2 * y0
+        s21 += x2 * y1
+        s22 += x2 * y2
+        s23 += x2 * y3
+        s30 += x3 * y0
+        s31 += x3 * y1
+        s32 += x3 * y2
+        s33 += x3 * y3
+    gram[a, b] += s00
+    gram[a, b + 1] += s01
+    gram[a, b + 2] += s02
+    gram[a, b + 3] += s03
+    gram[a + 1, b] += s10
+    gram[a + 1, b + 1] += s11
+    gram[a + 1, b + 2] += s12
+    gram[a + 1, b + 3] += s13
+    gram[a + 2, b] += s20
+    gram[a + 2, b + 1] += s21
+    gram[a + 2, b + 2] += s22
+    gram[a + 2, b + 3] += s23
+    gram[a + 3, b] += s30
+    gram[a + 3, b + 1] += s31
+    gram[a + 3, b + 2] += s32
+    gram[a + 3, b + 3] += s33
+
+
+@summing
+def weighted_gram(blocks, weights, linear_weights, used, scratch, gram, linear):
+    """``gram = X' diag(weights) X`` (lower triangle) and ``linear = X' linear_weights``.
+
+    `weights` and `linear_weights` have one entry per row of the padded blocks, and
+    ``used[k]`` says whether any of them in block k is not zero. `scratch` has the
+    shape of a block; `gram` is square with the padded number of columns.
+    """
+    n_blocks, n_padded, _ = blocks.shape
+    gram[:, :] = 0.0
+    linear[:] = 0.0
+    for k in range(n_blocks):
+        if not used[k]:
+            continue
+        block = blocks[k]
+        w = weights[k * BLOCK : (k + 1) * BLOCK]
+        v = linear_weights[k * BLOCK : (k + 1) * BLOCK]
+        for a in range(n_padded):
+            x = block[a]
+            wx = scratch[a]
+            total = 0.0
+            for i in range(BLOCK):
+                wx[i] = w[i] * x[i]
+                total += v[i] * x[i]
+            linear[a] += total
+        for a in range(0, n_padded, TILE):
+            for b in range(0, a + 1, TILE):
+                _tile(scratch, block, a, b, gram)

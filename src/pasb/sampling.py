@@ -1,0 +1,252 @@
+"""Run several chains side by side, in threads: the kernels release Python's lock.
+
+Chains advance in short slices, taking turns, so that they stay about equally far: an
+interrupted run then has draws of all of them. No chain sees another, and none sees
+how it was sliced, so the draws do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from pasb.chain import Chain, Schedule, SweepInfo
+from pasb.checkpoint import Checkpoint
+from pasb.errors import CheckpointError
+from pasb.progress import Progress
+from pasb.sweep import Problem
+
+SLICE_SECONDS = 0.1
+CHECKPOINT_SECONDS = 10.0
+
+Callback = Callable[[SweepInfo], bool | None]
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a run kept: arrays with the axes (chain, draw, ...)."""
+
+    parameters: dict[str, NDArray[np.float64]]
+    order: NDArray[np.int64]
+    log_likelihood: NDArray[np.float64]
+    swaps_accepted: NDArray[np.int64]
+    swap_acceptance: NDArray[np.float64]  # of each chain, warm-up included
+    guards: dict[str, int]
+    n_warmup: int  # sweeps of warm-up that were done
+    interrupted: bool = False
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.order.shape[0]
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain."""
+        return self.order.shape[1]
+
+
+def sample(
+    problem: Problem,
+    schedule: Schedule,
+    *,
+    n_chains: int,
+    n_jobs: int,
+    callbacks: Sequence[Callback] = (),
+    show_progress: bool = False,
+    checkpoint: str | os.PathLike | None = None,
+    fingerprint: dict | None = None,
+) -> Draws:
+    """Run the chains to their end, or until an interrupt or a callback stops them.
+
+    Parameters
+    ----------
+    problem : Problem
+    schedule : Schedule
+    n_chains, n_jobs : int
+        Chains, and how many of them run at the same time.
+    callbacks : sequence of callables
+        Called with a `SweepInfo` after every sweep of every chain, one call at a time;
+        a true return value stops the run.
+    show_progress : bool
+    checkpoint : path, optional
+        Folder to write to while sampling, and to resume from.
+    fingerprint : dict, optional
+        What must agree for the folder to be this run's.
+    """
+    chains = [Chain(index, problem, schedule) for index in range(n_chains)]
+    run = _Run(chains, n_jobs, list(callbacks), show_progress)
+    with one_blas_thread():
+        if checkpoint is None:
+            run.go(None)
+        else:
+            with Checkpoint.open(Path(checkpoint), fingerprint or {}) as folder:
+                for chain in chains:
+                    saved = folder.load(chain.index)
+                    if saved is not None:
+                        chain.import_state(saved.sweep, saved.state, saved.draws)
+                        run.n_saved[chain.index] = len(saved.draws["order"])
+                run.go(folder)
+    return _collect(chains, run.stopped.is_set())
+
+
+@dataclass
+class _Run:
+    """The state of one call of `sample`."""
+
+    chains: list[Chain]
+    n_jobs: int
+    callbacks: list[Callback]
+    show_progress: bool
+    stopped: threading.Event = field(default_factory=threading.Event)
+    n_saved: dict[int, int] = field(default_factory=dict)  # draws in the checkpoint
+    saved_at: dict[int, float] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    warned: bool = False
+
+    def go(self, folder: Checkpoint | None) -> None:
+        """Advance all chains to their end; when stopped, to the same number of draws."""
+        with (
+            ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool,
+            Progress(self.chains, self.show_progress) as progress,
+        ):
+            try:
+                self._turns(pool, folder, progress)
+            except KeyboardInterrupt:
+                self.stopped.set()
+            except BaseException:
+                self.stopped.set()  # so that the other threads come to an end
+                raise
+            if self.stopped.is_set():
+                self._catch_up(pool, folder)
+
+    def _turns(self, pool: ThreadPoolExecutor, folder: Checkpoint | None, bar: Progress) -> None:
+        waiting = {
+            pool.submit(self._slice, chain, folder): chain
+            for chain in self.chains
+            if not chain.finished
+        }
+        while waiting:
+            done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            for future in done:
+                chain = waiting.pop(future)
+                future.result()
+                bar.show(chain)
+                if not chain.finished and not self.stopped.is_set():
+                    waiting[pool.submit(self._slice, chain, folder)] = chain
+
+    def _slice(self, chain: Chain, folder: Checkpoint | None) -> None:
+        if self.stopped.is_set():
+            return
+        chain.advance(seconds=SLICE_SECONDS, after_sweep=self._after_sweep)
+        self._save(chain, folder, now=chain.finished or self.stopped.is_set())
+
+    def _after_sweep(self, chain: Chain) -> bool:
+        if self.callbacks:
+            info = chain.info()
+            with self.lock:
+                for callback in self.callbacks:
+                    if not self.stopped.is_set() and callback(info):
+                        self.stopped.set()
+        return self.stopped.is_set()
+
+    def _catch_up(self, pool: ThreadPoolExecutor, folder: Checkpoint | None) -> None:
+        """Bring all chains to the number of draws of the one that is ahead.
+
+        They are at most a slice apart. A second interrupt ends even that.
+        """
+        furthest = max(chain.n_kept for chain in self.chains)
+        schedule = self.chains[0].schedule
+        until = schedule.n_warmup + furthest * schedule.thin if furthest else 1
+        futures: list[Future] = [pool.submit(chain.advance, until) for chain in self.chains]
+        for future in futures:
+            future.result()
+        for chain in self.chains:
+            self._save(chain, folder, now=True)
+
+    def _save(self, chain: Chain, folder: Checkpoint | None, now: bool) -> None:
+        """Append to the checkpoint, unless that was done a moment ago."""
+        if folder is None:
+            return
+        last = self.saved_at.setdefault(chain.index, monotonic())
+        if not now and monotonic() - last < CHECKPOINT_SECONDS:
+            return
+        start, stop = self.n_saved.get(chain.index, 0), chain.n_kept
+        draws = {name: array[start:stop] for name, array in chain.trace.items()}
+        try:
+            folder.append(chain.index, chain.n_done, chain.export_state(), draws)
+        except CheckpointError as error:
+            with self.lock:
+                if not self.warned:
+                    warnings.warn(
+                        f"{error} Sampling goes on; the draws stay in memory.", stacklevel=2
+                    )
+                self.warned = True
+        else:
+            self.n_saved[chain.index] = stop
+        self.saved_at[chain.index] = monotonic()
+
+
+def _collect(chains: list[Chain], stopped: bool) -> Draws:
+    n_draws = min(chain.n_kept for chain in chains)
+    if n_draws == 0:
+        # stopped in the warm-up: the states reached are better than nothing
+        for chain in chains:
+            chain.keep(0, 0)
+        n_draws = 1
+    stacked = {
+        name: np.stack([chain.trace[name][:n_draws] for chain in chains])
+        for name in chains[0].trace
+    }
+    guards: dict[str, int] = {}
+    for chain in chains:
+        for name, count in chain.sweeper.sampler.guards.items():
+            guards[name] = guards.get(name, 0) + count
+    return Draws(
+        order=stacked.pop("order"),
+        log_likelihood=stacked.pop("log_likelihood"),
+        swaps_accepted=stacked.pop("swaps_accepted"),
+        parameters=stacked,
+        swap_acceptance=np.array([chain.info().swap_acceptance for chain in chains]),
+        guards=guards,
+        n_warmup=min(chains[0].schedule.n_warmup, min(chain.n_done for chain in chains)),
+        interrupted=stopped and not all(chain.finished for chain in chains),
+    )
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread while any run samples.
+
+    BLAS threads beside the chains' threads slow both down, and sums would depend on
+    their number. The first run to enter sets the limit, the last to leave lifts it.
+    """
+    global _blas_users, _blas_limits
+    with _blas_lock:
+        _blas_users += 1
+        if _blas_users == 1:
+            _blas_limits = threadpool_limits(1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limits is not None:
+                _blas_limits.restore_original_limits()
+                _blas_limits = None

@@ -1,0 +1,59 @@
+"""Scale covariates inside the model, and bring coefficients back to the user's scale."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Scaling(NamedTuple):
+    """Each covariate becomes (x - centre) / spread."""
+
+    centre: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, X: NDArray[np.float64], weights: NDArray[np.float64], how: str | None) -> Scaling:
+        """Learn the scaling from the training rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+        weights : array of shape (n_rows,)
+        how : {"standard", "range", None}
+            Mean 0 and variance 1; or [-1, 1], as in the paper; or as they are.
+        """
+        if how is None:
+            return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+        rows = X[weights > 0]
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        # halves first: high - low may overflow
+        centre, spread = low / 2 + high / 2, high / 2 - low / 2
+        if how == "standard":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                unit = (rows - centre) / np.where(spread > 0, spread, 1.0)
+            w = weights[weights > 0] / weights.sum()
+            mean = w @ unit
+            deviation = np.sqrt(w @ (unit - mean) ** 2)
+            centre, spread = centre + mean * spread, deviation * spread
+        # a column that varies by rounding errors only is a constant one
+        tiny = 1e-13 * np.maximum(np.abs(low), np.abs(high))
+        constant = ~(spread > tiny)
+        return cls(np.where(constant, low, centre), np.where(constant, 1.0, spread))
+
+    def with_constant(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scaled covariates behind a column of ones."""
+        out = np.empty((len(X), X.shape[1] + 1))
+        out[:, 0] = 1.0
+        np.subtract(X, self.centre, out=out[:, 1:])
+        out[:, 1:] /= self.spread
+        return out
+
+    def intercept_and_slopes(
+        self, coef: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Coefficients on the user's scale; the last axis has the constant first."""
+        slopes = coef[..., 1:] / self.spread
+        return coef[..., 0] - slopes @ self.centre, slopes

@@ -1,0 +1,103 @@
+"""Checks of what users pass in, with errors that name the column and the remedy.
+
+scikit-learn's own checks do most of the work; these add the name of the column, the
+number of bad values and what to do about them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+
+def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
+    """Covariates as a finite float64 table (and labels, if given).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets or is checked against `n_features_in_` and `feature_names_in_`.
+    X : array, pandas or polars data frame
+    reset : bool
+        True in `fit`, False in prediction.
+    y : array, optional
+    """
+    _refuse_text_columns(X)
+    checked = validate_data(estimator, X, y, reset=reset, dtype=np.float64, ensure_all_finite=False)
+    table = checked[0] if isinstance(checked, tuple) else checked
+    _refuse_not_finite(table, getattr(estimator, "feature_names_in_", None))
+    return checked
+
+
+def _refuse_text_columns(X) -> None:
+    """Name the first column of a data frame that does not hold numbers."""
+    if not (hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "dtypes")):
+        return
+    for name in X.columns:
+        column = X[name]
+        if not hasattr(column, "dtype"):  # a column name that stands twice
+            continue
+        kind = str(column.dtype).lower()
+        if kind.startswith(("str", "utf8", "object", "categorical", "category", "date", "time")):
+            try:
+                np.asarray(column, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"X: could not convert string to float: column {name!r} holds text or dates "
+                    f"({column.dtype}), not numbers. Encode it first, for instance with "
+                    "sklearn.preprocessing.OneHotEncoder, or drop it."
+                ) from None
+
+
+def _refuse_not_finite(table: NDArray[np.float64], names) -> None:
+    finite = np.isfinite(table)
+    if finite.all():
+        return
+    column = int(np.argmin(finite.all(axis=0)))
+    bad = ~finite[:, column]
+    what = "NaN" if np.isnan(table[bad, column]).any() else "infinity"
+    name = repr(str(names[column])) if names is not None else f"number {column}"
+    more = int((~finite.all(axis=0)).sum()) - 1
+    others = f"; so do {more} more columns" if more else ""
+    remedy = (
+        "Drop those rows or fill the gaps, for instance with sklearn.impute.SimpleImputer."
+        if what == "NaN"
+        else "Look for divisions by zero or overflow in that column."
+    )
+    raise ValueError(
+        f"Input X contains {what}: column {name} has {int(bad.sum())} such value"
+        f"{'s' if bad.sum() > 1 else ''}, the first in row {int(np.argmax(bad))}{others}. {remedy}"
+    )
+
+
+def checked_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Row weights, not negative and not all zero."""
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero for every row: give at least one row of each class a "
+            "positive weight"
+        )
+    return weights
+
+
+def checked_order(order, classes: NDArray) -> NDArray[np.int64]:
+    """Turn an order of class labels, first stick to last, into category indices."""
+    index = {label: i for i, label in enumerate(classes.tolist())}
+    labels = np.asarray(order).tolist() if not isinstance(order, list | tuple) else list(order)
+    if not isinstance(labels, list):
+        raise ValueError(
+            f"order must be 'infer' or list every class once, first stick to last; got {order!r}"
+        )
+    known = ", ".join(repr(label) for label in index)
+    for label in labels:
+        if label not in index:
+            raise ValueError(f"order: {label!r} is not a class; the classes are {known}")
+    if sorted(index[label] for label in labels) != list(range(len(index))):
+        missing = [label for label in index if label not in labels]
+        trouble = f"{missing[0]!r} is missing" if missing else "some stand more than once"
+        raise ValueError(f"order must list every class exactly once ({known}): {trouble}")
+    return np.array([index[label] for label in labels], dtype=np.int64)

@@ -1,0 +1,37 @@
+"""Inverse Gaussian variates."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pasb.variates.jit import sampler
+from pasb.variates.scalar.stream import uniform
+from pasb.variates.scalar.ziggurat import normal
+
+
+@sampler
+def inverse_gaussian(stream, mean, shape):
+    """Draw from the inverse Gaussian law of the given mean and shape.
+
+    The variance is mean^3 / shape. An infinite mean is the Levy law, shape over a
+    squared normal. NaN unless mean > 0 and 0 < shape < inf.
+    """
+    if not (mean > 0.0 and shape > 0.0 and shape < np.inf):
+        return np.nan, stream
+    z, stream = normal(stream)
+    square = z * z
+    if mean == np.inf:
+        return shape / square, stream
+    # The smaller root of the quadratic of Michael, Schucany and Haas (1976), as a
+    # quotient of positive terms, so that nothing cancels.
+    w = 0.5 * square * (mean / shape)
+    if w == np.inf:
+        small = shape / square
+    else:
+        small = mean / (1.0 + w + math.sqrt(w) * math.sqrt(2.0 + w))
+    u, stream = uniform(stream)
+    if u * (mean + small) > mean:
+        return mean * (mean / small), stream
+    return small, stream

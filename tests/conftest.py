@@ -1,0 +1,39 @@
+"""The false-failure budget of the suite, and seeds drawn from the tests' names.
+
+Every test of random code carries ``@pytest.mark.statistical(level=...)``, the
+probability that it fails although all is right. The levels of all collected tests
+add up to at most `BUDGET`; no test is retried, and no seed is chosen.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+
+BUDGET = 1e-4
+
+
+def pytest_collection_modifyitems(session, config, items):
+    spent = 0.0
+    for item in items:
+        marker = item.get_closest_marker("statistical")
+        if marker is not None:
+            spent += marker.kwargs["level"]
+    if spent > BUDGET:
+        raise pytest.UsageError(
+            f"the statistical tests may fail by chance with probability {spent:.2g}, "
+            f"more than the budget of {BUDGET:.0e}: tighten their levels"
+        )
+
+
+@pytest.fixture
+def seed(request) -> int:
+    """A seed that follows from the name of the test, parameters included."""
+    return zlib.crc32(request.node.name.encode())
+
+
+@pytest.fixture
+def level(request) -> float:
+    """The level that the test states in its marker."""
+    return request.node.get_closest_marker("statistical").kwargs["level"]
