@@ -18,7 +18,7 @@ _HOMES = {
 }
 _MODULES = ("binary", "datasets", "orders", "plots", "sticks", "variates")
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "Logistic",
     "StickBreakingClassifier",
     "StickLogisticClassifier",

@@ -72,10 +72,7 @@ def _lapack_cholesky(factor):
         factor[:, :] = np.linalg.cholesky(factor)
     except Exception:
         return False
-    for i in range(n):
-        if not factor[i, i] > 1e-7:
-            return False
-    return True
+    return np.min(np.diag(factor)) > 1e-7
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
@@ -125,7 +122,7 @@ def draw_by_qr(
     """
     stacked = np.vstack([np.sqrt(weights)[:, None] * X, np.diag(np.sqrt(alpha))])
     scale = 1.0 / np.sqrt(np.sum(stacked**2, axis=0))
-    upper: NDArray[np.float64] = np.linalg.qr(stacked * scale, mode="r")
+    upper = np.asarray(np.linalg.qr(stacked * scale, mode="r"))
     signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
     out = np.empty(len(linear))
     _draw_with_factor(np.ascontiguousarray(upper.T * signs), scale, linear, key, out)

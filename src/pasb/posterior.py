@@ -317,7 +317,7 @@ class PosteriorMixin:
         from pasb.model_file import save
 
         check_is_fitted(self)
-        save(self, Path(path))
+        save(self, Path(path))  # type: ignore[arg-type]
 
     def export(self, path: str | os.PathLike) -> None:
         """Write `posterior_` to NetCDF (``.nc``) or Zarr (``.zarr``).

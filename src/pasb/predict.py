@@ -54,7 +54,7 @@ class Predictor(NamedTuple):
 
     def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
-        n_draws, n_categories = self.orders.shape
+        n_categories = self.orders.shape[1]
         out = np.empty((len(X), n_categories))
 
         def fill(rows: slice) -> None:

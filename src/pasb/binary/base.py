@@ -63,7 +63,7 @@ class BinarySampler(ABC):
         `SUCCESS`, `ABSENT`, or `IMPUTED` (the label is drawn from the model).
         """
 
-    def prepare_reference(self, category: int, parts: NDArray[np.int8]) -> None:
+    def prepare_reference(self, category: int, parts: NDArray[np.int8]) -> None:  # noqa: B027
         """Fit the pseudo-prior of a category to its one-against-the-rest labels.
 
         Called once per category before `draw_reference` is used. A model whose

@@ -28,7 +28,7 @@ import numpy as np
 from pasb.variates.jit import inlined_sampler, sampler
 from pasb.variates.moments import MEAN_SERIES, SERIES_BELOW, THIRD_SERIES, VARIANCE_SERIES
 from pasb.variates.scalar.gammas import gamma_from_one
-from pasb.variates.scalar.inverse_gaussians import inverse_gaussian
+from pasb.variates.scalar.inverse_gaussians import inverse_gaussian_by_ratio
 from pasb.variates.scalar.stream import uniform
 from pasb.variates.scalar.ziggurat import normal
 
@@ -53,7 +53,9 @@ _BOUND_TWO = (0.0004, 0.0046)
 """A(x) < 0.0004 + 0.0046 h for x >= 2."""
 
 _NEGLIGIBLE = 1e-18
-_LARGE_C = 1e8
+_LARGE_C = 750.0
+_LARGE_H = 1e100
+"""Beyond either, and with a small burden, A(x) is one wherever the proposal has mass."""
 _MAX_TERMS = 1000
 
 
@@ -91,7 +93,7 @@ def _accepts(u, x, h):
 
 @inlined_sampler
 def _by_inverse_gaussian(stream, h, c):
-    """Draw PG(h, c), 0 <= c < 1e8, by proposing the inverse Gaussian."""
+    """Draw PG(h, c), 0 <= c < `_LARGE_C`, by proposing the inverse Gaussian."""
     half = 0.5 * h
     proposal_scale = 2.0 * half * half
     ratio = half / c if c > 0.0 else 0.0
@@ -185,15 +187,13 @@ def _rare(stream, h, c, exact):
     """Draw PG(h, c) where one proposal after another would be too dear, or invalid."""
     if not (h > 0.0 and h < np.inf and c < np.inf):
         return np.nan, stream
-    if c >= _LARGE_C:
-        # A(x) is one to double precision wherever the proposal puts its mass.
-        return inverse_gaussian(stream, 0.5 * h / c, 0.25 * h * h)
+    if exact and h > EXACT_H_LIMIT:
+        return np.nan, stream
     burden = h * math.log1p(math.exp(-c))
-    if exact:
-        if h > EXACT_H_LIMIT:
-            return np.nan, stream
-    elif burden >= THREE_GAMMA_BURDEN:
+    if burden >= THREE_GAMMA_BURDEN and not exact:
         return three_gammas(stream, h, c)
+    if c >= _LARGE_C or h > _LARGE_H:
+        return inverse_gaussian_by_ratio(stream, 0.5 * h / c, 2.0 / h / c)
     return _sum_of_parts(stream, h, c, _parts(burden))
 
 

@@ -1,0 +1,151 @@
+"""Class probabilities over the plane of two covariates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def probability_map(
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    *,
+    features: tuple[int | str, int | str] = (0, 1),
+    resolution: int = 160,
+    n_draws: int = 400,
+    ax: Axes | None = None,
+) -> Axes:
+    """Colour the plane of two covariates by predicted class and its probability.
+
+    The colour is that of the most probable class, the stronger the surer; lines mark
+    where the predicted class changes. The other covariates, if any, stand at their
+    medians over `X`.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X : array or data frame of shape (n_rows, n_features)
+        Rows to show as points; they also set the limits.
+    y : array of shape (n_rows,), optional
+        Their classes; without them the points are left out.
+    features : pair of int or str, default=(0, 1)
+        Numbers or names of the two covariates.
+    resolution : int, default=160
+        Grid points along each side.
+    n_draws : int, default=400
+        Draws, evenly spaced, that the colours average over.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Axes
+    """
+    style.check_fitted(model)
+    table = np.asarray(X, dtype=np.float64)
+    names = model._feature_names()
+    first, second = (_index(feature, names) for feature in features)
+    if ax is None:
+        ax = style.new_figure(5.4, 4.6).add_subplot()
+    across, up = _limits(table[:, first], resolution), _limits(table[:, second], resolution)
+    grid = np.tile(np.median(table, axis=0), (resolution * resolution, 1))
+    grid[:, first] = np.tile(across, resolution)
+    grid[:, second] = np.repeat(up, resolution)
+    proba = _mean_proba(model, grid, n_draws).reshape(resolution, resolution, -1)
+
+    palette = style.colours(len(model.classes_))
+    ax.imshow(
+        _blend(proba, style.rgb(palette)),
+        origin="lower",
+        extent=(across[0], across[-1], up[0], up[-1]),
+        aspect="auto",
+        interpolation="bilinear",
+    )
+    for category in np.unique(np.argmax(proba, axis=2)):
+        others = np.delete(proba, category, axis=2).max(axis=2)
+        margin = proba[:, :, category] - others
+        if margin.min() < 0 < margin.max():
+            ax.contour(across, up, margin, levels=[0.0], colors=style.INK, linewidths=0.9)
+    if y is not None:
+        _points(ax, model.classes_, palette, table[:, first], table[:, second], np.asarray(y))
+    style.tidy(ax)
+    first_name, second_name = style.pretty([names[first], names[second]])
+    ax.set_xlabel(first_name, fontsize=style.LABEL, color=style.INK)
+    ax.set_ylabel(second_name, fontsize=style.LABEL, color=style.INK)
+    style.title(ax, "Class probabilities", "colour: predicted class, the stronger the surer")
+    return ax
+
+
+def _index(feature: int | str, names: list[str]) -> int:
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(f"features: no covariate {feature!r}; there are {', '.join(names)}")
+        return names.index(feature)
+    if not 0 <= feature < len(names):
+        raise ValueError(
+            f"features: no covariate number {feature}; the model has {len(names)}, from number 0"
+        )
+    return int(feature)
+
+
+def _limits(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    low, high = float(values.min()), float(values.max())
+    margin = 0.06 * (high - low) or 0.5
+    return np.linspace(low - margin, high + margin, n)
+
+
+def _mean_proba(model: Any, grid: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
+    """Average over some of the draws: the colours need no more."""
+    total = model.draws_.n_chains * model.draws_.n_draws
+    return model._predictor(min(n_draws, total)).mean(model._scaling.with_constant(grid), 2)
+
+
+def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[np.float64]:
+    """White where all classes are equally likely, the class's colour where it is sure."""
+    chance = 1.0 / proba.shape[2]
+    best = np.argmax(proba, axis=2)
+    sure = (proba.max(axis=2) - chance) / (1.0 - chance)
+    strength = (0.06 + 0.54 * np.clip(sure, 0, 1) ** 1.3)[..., None]
+    return 1.0 - strength * (1.0 - palette[best])
+
+
+def _points(
+    ax: Axes,
+    classes: NDArray,
+    palette: list[Any],
+    x: NDArray[np.float64],
+    height: NDArray[np.float64],
+    y: NDArray,
+) -> None:
+    size = float(np.clip(3000 / len(y), 8, 26))
+    for category, label in enumerate(classes):
+        mine = y == label
+        ax.scatter(
+            x[mine],
+            height[mine],
+            s=size,
+            marker=style.marker(category),
+            color=palette[category],
+            edgecolors="white",
+            linewidths=0.6,
+            label=style.shortened(label),
+            zorder=3,
+        )
+    if len(classes) <= 10:
+        ax.legend(
+            loc="best",
+            fontsize=style.SMALL,
+            frameon=True,
+            framealpha=0.9,
+            edgecolor=style.FAINT,
+            handletextpad=0.3,
+            borderpad=0.5,
+        )

@@ -1,0 +1,137 @@
+"""The posterior of the order: which class sits before which, and the likeliest orders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+MOST_NUMBERS = 10  # classes up to which the cells carry numbers
+
+
+def before_probabilities(model: Any) -> NDArray[np.float64]:
+    """P(class a sits on an earlier stick than class b), in the order of `classes_`.
+
+    Returns
+    -------
+    array of shape (n_classes, n_classes)
+        Row a, column b; the diagonal is NaN.
+    """
+    n = len(model.classes_)
+    position = np.argsort(model.draws_.order.reshape(-1, n), axis=1)
+    before = (position[:, :, None] < position[:, None, :]).mean(axis=0)
+    np.fill_diagonal(before, np.nan)
+    return before
+
+
+def order_posterior(
+    model: Any, *, top: int = 8, figure: Figure | SubFigure | None = None
+) -> Figure | SubFigure:
+    """Draw the posterior of the order in two panels.
+
+    The left one shows for each pair of classes the probability that one sits before
+    the other; the right one the most probable orders, and how many chains visited each.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    top : int, default=8
+        How many orders to show.
+    figure : Figure or SubFigure, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Figure or SubFigure
+    """
+    style.check_fitted(model)
+    if figure is None:
+        n = len(model.classes_)
+        figure = style.new_figure(10.5, float(np.clip(2.2 + 0.45 * n, 3.6, 8.0)))
+    left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
+    order_matrix(model, left)
+    order_bars(model, right, top)
+    return figure
+
+
+def order_matrix(model: Any, ax: Axes) -> Axes:
+    """Draw the heat map of P(the row's class sits before the column's)."""
+    before = before_probabilities(model)
+    n = len(before)
+    ranking = np.argsort(-np.nansum(before, axis=1), kind="stable")
+    shown = before[np.ix_(ranking, ranking)]
+    names = [style.shortened(model.classes_[k], 14) for k in ranking]
+    colour_map = style.shade(style.COLOURS[0])
+    ax.imshow(np.ma.masked_invalid(shown), cmap=colour_map, vmin=0, vmax=1, aspect="auto")
+    if n <= MOST_NUMBERS:
+        for (a, b), value in np.ndenumerate(shown):
+            if a != b:
+                colour = "white" if value > 0.6 else style.INK
+                size = style.LABEL if n <= 6 else style.SMALL - 1.5
+                ax.text(b, a, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=size)
+    ticks = range(n) if n <= 30 else range(0, n, n // 20 + 1)
+    ax.set_xticks(list(ticks), [names[k] for k in ticks])
+    ax.set_yticks(list(ticks), [names[k] for k in ticks])
+    style.tidy(ax)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if n <= 30:
+        ax.set_xticks(np.arange(n - 1) + 0.5, minor=True)
+        ax.set_yticks(np.arange(n - 1) + 0.5, minor=True)
+        ax.grid(True, which="minor", color="white", linewidth=2)
+    ax.tick_params(which="both", length=0)
+    if n > 4 or max(map(len, names)) > 9:
+        ax.tick_params(axis="x", labelrotation=40)
+        for label in ax.get_xticklabels():
+            label.set_horizontalalignment("right")
+            label.set_rotation_mode("anchor")
+    style.title(ax, "Which class comes first", "P(row's class sits before the column's)")
+    return ax
+
+
+def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
+    """Draw the most probable orders as bars."""
+    orders, counts = model._orders_by_frequency()
+    shares = counts / counts.sum()
+    n_shown, n_chains = min(top, len(orders)), model.draws_.n_chains
+    for place in range(n_shown):
+        visits = int((model.draws_.order == orders[place]).all(axis=2).any(axis=1).sum())
+        ax.barh(place, shares[place], height=0.62, color=style.COLOURS[0])
+        chains = f"{visits} of {n_chains} chains" if n_chains > 1 else ""
+        ax.annotate(
+            f"{shares[place]:.0%}   {chains}" if shares[place] >= 0.01 else f"<1%   {chains}",
+            (shares[place], place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=style.SMALL,
+            color=style.INK,
+        )
+    labels = [_order_name(model.classes_[order]) for order in orders[:n_shown]]
+    ax.set_yticks(range(n_shown), labels)
+    ax.set_ylim(max(n_shown, 3) - 0.4, -0.6)
+    ax.set_xlim(0, max(0.25, float(shares[0])) * 1.45)
+    style.tidy(ax)
+    ax.tick_params(axis="y", length=0)
+    ax.spines["bottom"].set_visible(False)
+    ax.tick_params(axis="x", length=0, labelbottom=False)
+    rest = len(orders) - n_shown
+    detail = "first stick to last, with posterior probability"
+    if rest:
+        detail += f"; {rest} more share {shares[n_shown:].sum():.0%}"
+    style.title(ax, "The most probable orders", detail)
+    return ax
+
+
+def _order_name(labels: NDArray) -> str:
+    names = [style.shortened(label, 12) for label in labels]
+    if len(names) > 6:
+        names = [*names[:3], "…", *names[-2:]]
+    return " › ".join(names)

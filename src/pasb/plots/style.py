@@ -1,0 +1,132 @@
+"""One look for all pictures: colours, sizes, and clean axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure, SubFigure
+
+# Okabe and Ito's colours, which stay apart in all common kinds of colour blindness.
+# Yellow comes last, as it is hard to see on white.
+COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#999999",
+    "#F0E442",
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+INK = "#222222"
+SOFT = "#6B6B6B"
+FAINT = "#D9D9D9"
+TITLE, LABEL, SMALL = 11.0, 9.5, 8.5
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure outside pyplot; an ImportError says how to get matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError("pictures need matplotlib: pip install 'pasb[plots]'") from None
+    return Figure(figsize=(width, height), layout="constrained", dpi=110)
+
+
+def colours(n: int) -> list[Any]:
+    """`n` colours: Okabe and Ito's, and evenly spaced ones beyond those."""
+    new_figure(1, 1)  # for its ImportError
+    from matplotlib import colormaps
+
+    if n <= len(COLOURS):
+        return list(COLOURS[:n])
+    return [tuple(colour) for colour in colormaps["turbo"](np.linspace(0.05, 0.95, n))]
+
+
+def marker(index: int) -> str:
+    """The marker of a class, so that classes differ in more than colour."""
+    return MARKERS[index % len(MARKERS)]
+
+
+def tidy(ax: Axes, *, grid: str | None = None) -> Axes:
+    """Quiet spines and ticks, with a faint grid along `grid` ("x", "y" or "both")."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(SOFT)
+        ax.spines[side].set_linewidth(0.8)
+    ax.tick_params(labelsize=SMALL, colors=SOFT, labelcolor=INK, width=0.8, length=3)
+    ax.set_axisbelow(True)
+    if grid is not None:
+        ax.grid(True, axis=grid, color=FAINT, linewidth=0.6, alpha=0.7)  # type: ignore[arg-type]
+    return ax
+
+
+def title(ax: Axes, text: str, detail: str = "") -> None:
+    """A bold title on the left, with a line of detail below it in grey."""
+    if detail:
+        ax.annotate(
+            detail,
+            (0, 1),
+            xytext=(0, 5),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            fontsize=SMALL,
+            color=SOFT,
+            ha="left",
+            va="bottom",
+        )
+    ax.set_title(
+        text,
+        loc="left",
+        fontsize=TITLE,
+        fontweight="bold",
+        color=INK,
+        pad=20 if detail else 8,
+    )
+
+
+def heading(figure: Figure | SubFigure, text: str) -> None:
+    """A bold heading over a whole figure, on the left."""
+    figure.suptitle(text, x=0.01, ha="left", fontsize=TITLE + 1, fontweight="bold", color=INK)
+
+
+def shade(colour: str) -> LinearSegmentedColormap:
+    """A colour map from white to `colour`."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("shade", ["#FFFFFF", colour])
+
+
+def shortened(text: object, most: int = 22) -> str:
+    """A label cut to at most `most` characters."""
+    text = str(text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def pretty(names: Sequence[object], most: int = 24) -> list[str]:
+    """Column names as one reads them: underscores become spaces."""
+    return [shortened(str(name).replace("_", " "), most) for name in names]
+
+
+def check_fitted(model: Any) -> None:
+    """Raise scikit-learn's NotFittedError for a model without draws."""
+    from sklearn.utils.validation import check_is_fitted
+
+    check_is_fitted(model, "draws_")
+
+
+def rgb(colour_list: Sequence[Any]) -> NDArray[np.float64]:
+    """Colours as an array of shape (n, 3)."""
+    from matplotlib.colors import to_rgb
+
+    return np.array([to_rgb(colour) for colour in colour_list])

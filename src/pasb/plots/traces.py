@@ -1,0 +1,127 @@
+"""How the chains moved: log-likelihood and a few class probabilities, draw by draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+MOST_POINTS = 600  # of a line; more only hide one another
+
+
+def trace(
+    model: Any, *, n_probabilities: int = 3, figure: Figure | SubFigure | None = None
+) -> Figure | SubFigure:
+    """Draw the log-likelihood and a few class probabilities by draw, a colour a chain.
+
+    Chains that agree look like one band, and their densities on the right lie on one
+    another. The probabilities shown are those with the largest R-hat, so nothing that
+    was watched looks worse.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    n_probabilities : int, default=3
+        How many class probabilities to show.
+    figure : Figure or SubFigure, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Figure or SubFigure
+    """
+    style.check_fitted(model)
+    draws, seen = model.draws_, model.diagnostics_
+    panels: list[tuple[str, NDArray[np.float64], float]] = [
+        ("Log-likelihood", draws.log_likelihood, seen.rhat_log_likelihood)
+    ]
+    chosen = _least_settled(seen.rhat_probability, n_probabilities)
+    if chosen:
+        probabilities = model._monitored_probabilities()
+        rows = model._monitored["row"]
+        for row, category in chosen:
+            panels.append(
+                (
+                    f"P({style.shortened(model.classes_[category])}), row {rows[row] + 1}",
+                    probabilities[:, :, row, category],
+                    float(seen.rhat_probability[row, category]),
+                )
+            )
+    if figure is None:
+        figure = style.new_figure(9.0, 0.7 + 1.55 * len(panels))
+    axes = figure.subplots(len(panels), 2, squeeze=False, width_ratios=(6, 1), sharey="row")
+    for (line_ax, density_ax), (name, values, rhat) in zip(axes, panels, strict=True):
+        _lines(line_ax, values)
+        _densities(density_ax, values)
+        style.title(line_ax, name, f"R-hat {rhat:.2f}")
+        if name.startswith("P("):
+            line_ax.set_ylim(-0.03, 1.03)
+    for ax in axes[:-1, 0]:
+        ax.tick_params(labelbottom=False)
+    axes[-1, 0].set_xlabel("draw", fontsize=style.LABEL, color=style.INK)
+    axes[-1, 1].set_xlabel("density", fontsize=style.LABEL, color=style.INK)
+    if draws.n_chains <= len(style.COLOURS):
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        legend = axes[0, 0].legend(
+            handles,
+            labels,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            ncols=draws.n_chains,
+            frameon=False,
+            fontsize=style.SMALL,
+            handlelength=1.0,
+            columnspacing=1.2,
+            borderaxespad=0.2,
+        )
+        for line in legend.get_lines():
+            line.set_linewidth(2.5)
+            line.set_alpha(1.0)
+    return figure
+
+
+def _least_settled(rhat: NDArray[np.float64], n: int) -> list[tuple[int, int]]:
+    """The rows whose R-hat is largest, and the class in each that has it."""
+    filled = np.nan_to_num(rhat, nan=0.0)
+    rows = np.argsort(-filled.max(axis=1), kind="stable")[:n]
+    return [(int(row), int(np.argmax(filled[row]))) for row in rows]
+
+
+def _lines(ax: Axes, values: NDArray[np.float64]) -> None:
+    n_chains, n_draws = values.shape
+    shown = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).astype(int))
+    for chain, colour in enumerate(style.colours(n_chains)):
+        ax.plot(
+            shown + 1,
+            values[chain, shown],
+            color=colour,
+            linewidth=0.7,
+            alpha=0.75,
+            label=f"chain {chain + 1}",
+        )
+    ax.set_xlim(1, max(n_draws, 2))
+    style.tidy(ax, grid="y")
+
+
+def _densities(ax: Axes, values: NDArray[np.float64]) -> None:
+    low, high = float(values.min()), float(values.max())
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, 31)
+    for chain, colour in enumerate(style.colours(len(values))):
+        height, _ = np.histogram(values[chain], bins=edges, density=True)
+        smooth = np.convolve(height, [0.25, 0.5, 0.25], mode="same")
+        ax.plot(smooth, (edges[:-1] + edges[1:]) / 2, color=colour, linewidth=1.2)
+        ax.fill_betweenx((edges[:-1] + edges[1:]) / 2, 0, smooth, color=colour, alpha=0.12)
+    style.tidy(ax)
+    ax.spines["bottom"].set_visible(False)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlim(left=0)
+    ax.tick_params(left=False, labelleft=False, bottom=False, labelbottom=False)

@@ -1,0 +1,174 @@
+"""Vector functions, blocked sums and normal draws against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy.stats import norm
+
+from pasb.binary.base import Keys
+from pasb.binary.laplace import laplace_logistic
+from pasb.gaussian import draw_by_qr, draw_from_precision
+from pasb.rows import (
+    BLOCK,
+    Rows,
+    blocked,
+    linear_predictors,
+    padded,
+    unblocked,
+    weighted_gram,
+)
+from pasb.vector import vector_exp, vector_log, vector_log1p_exp_neg, vector_softplus
+
+
+@njit
+def apply(which, x, out):
+    for i in range(x.size):
+        if which == 0:
+            out[i] = vector_exp(x[i])
+        elif which == 1:
+            out[i] = vector_log(x[i])
+        elif which == 2:
+            out[i] = vector_log1p_exp_neg(x[i])
+        else:
+            out[i] = vector_softplus(x[i])
+
+
+def largest_relative_error(which, x, reference):
+    out = np.empty_like(x)
+    apply(which, x, out)
+    return np.max(np.abs(out / reference - 1))
+
+
+class TestVectorFunctions:
+    def test_exp(self):
+        x = np.linspace(-700, 700, 100_001)
+        assert largest_relative_error(0, x, np.exp(x)) < 1e-15
+
+    def test_log(self):
+        x = np.exp(np.linspace(-700, 700, 100_001))
+        x = x[np.abs(np.log(x)) > 1e-3]
+        assert largest_relative_error(1, x, np.log(x)) < 1e-15
+        near_one = 1 + np.linspace(1e-8, 1e-3, 10_001)
+        assert largest_relative_error(1, near_one, np.log(near_one)) < 1e-15
+
+    def test_log1p_exp_neg(self):
+        x = np.linspace(0, 700, 100_001)
+        assert largest_relative_error(2, x, np.log1p(np.exp(-x))) < 2e-15
+
+    def test_softplus(self):
+        x = np.linspace(-700, 1e4, 100_001)
+        assert largest_relative_error(3, x, np.logaddexp(0, x)) < 2e-15
+
+    def test_extremes_stay_finite(self):
+        x = np.array([-1e300, -1e4, -708.5, 0.0, 709.5, 1e4, 1e300])
+        for which in (0, 3):
+            out = np.empty_like(x)
+            apply(which, x, out)
+            assert np.isfinite(out).all()
+
+
+class TestRows:
+    @pytest.mark.parametrize(("n", "p"), [(1, 1), (5, 9), (256, 4), (700, 37)])
+    def test_sums_agree_with_numpy(self, n, p, seed):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(n, p)), rng.integers(3, size=n)
+        rows = Rows.of(X, y, 3)
+        n_blocks, n_padded, _ = rows.blocks.shape
+        ordered = X[rows.source]
+        assert (unblocked(rows.blocks, n, p) == ordered).all()
+        assert (rows.categories == np.sort(y)).all()
+
+        w, v = np.zeros((2, n_blocks * BLOCK))
+        w[:n], v[:n] = rng.random(n), rng.normal(size=n)
+        gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
+        scratch, used = np.zeros((n_padded, BLOCK)), np.ones(n_blocks, dtype=bool)
+        weighted_gram(rows.blocks, w, v, used, scratch, gram, linear)
+        expected = (ordered * w[:n, None]).T @ ordered
+        assert np.tril(gram[:p, :p]) == pytest.approx(np.tril(expected))
+        assert linear[:p] == pytest.approx(ordered.T @ v[:n])
+
+        coef = rng.normal(size=(2, p))
+        eta = np.empty((2, n_blocks * BLOCK))
+        linear_predictors(rows.blocks, padded(coef, n_padded), eta)
+        assert eta[:, :n] == pytest.approx(coef @ ordered.T)
+
+    def test_a_row_does_not_see_its_neighbours(self, seed):
+        rng = np.random.default_rng(seed)
+        X, coef = rng.normal(size=(300, 7)), rng.normal(size=(1, 7))
+        whole, single = np.empty((1, 512)), np.empty((1, 256))
+        linear_predictors(blocked(X), padded(coef, 8), whole)
+        for i in (0, 17, 255, 256, 299):
+            linear_predictors(blocked(X[i : i + 1]), padded(coef, 8), single)
+            assert single[0, 0] == whole[0, i]
+
+
+class TestGaussian:
+    @pytest.mark.statistical(level=1e-6)
+    @pytest.mark.parametrize("size", [3, 100])  # own Cholesky; LAPACK's
+    def test_draws_have_the_mean_and_covariance(self, size, seed, level):
+        rng = np.random.default_rng(seed)
+        root = rng.normal(size=(size, size)) / math.sqrt(size)
+        precision = (root @ root.T + 0.5 * np.eye(size)) * np.outer(
+            *2 * [10.0 ** rng.uniform(-3, 3, size)]
+        )
+        linear = rng.normal(size=size)
+        n = 4000
+        draws = np.empty((n, size))
+        scale, factor = np.empty(size), np.empty((size, size))
+        for i in range(n):
+            key = Keys(seed, 0, i).at(0)
+            assert draw_from_precision(precision, linear, key, scale, factor, draws[i])
+        # whitened draws are standard normal
+        upper = np.linalg.cholesky(precision).T
+        z = (draws - np.linalg.solve(precision, linear)) @ upper.T
+        limit = norm.isf(level / (4 * size**2))
+        assert np.abs(z.mean(axis=0) * math.sqrt(n)).max() < limit
+        spread = (z.T @ z / n - np.eye(size)) * math.sqrt(n)
+        spread[np.diag_indices(size)] /= math.sqrt(2)
+        assert np.abs(spread).max() < 1.15 * limit  # the tails of a chi-square are heavier
+
+    def test_qr_gives_the_same_draw(self, seed):
+        rng = np.random.default_rng(seed)
+        X, w, alpha = rng.normal(size=(40, 5)), rng.random(40), rng.random(5) + 0.1
+        linear, key = rng.normal(size=5), Keys(seed, 0, 0).at(0)
+        precision = (X * w[:, None]).T @ X + np.diag(alpha)
+        out = np.empty(5)
+        draw_from_precision(precision, linear, key, np.empty(5), np.empty((5, 5)), out)
+        assert draw_by_qr(X, w, alpha, linear, key) == pytest.approx(out)
+
+    @pytest.mark.parametrize("size", [3, 120])
+    def test_cholesky_failure_is_reported_and_qr_still_works(self, size):
+        """One row of weight 1e17 drowns the prior precisions in rounding errors."""
+        X = np.vander([1.1], size) + 1.0
+        w, alpha = np.array([1e17]), np.full(size, 1e-3)
+        precision = (X * w[:, None]).T @ X + np.diag(alpha)
+        linear, key, out = np.ones(size), Keys(1, 2, 3).at(4), np.empty(size)
+        work = np.empty(size), np.empty((size, size))
+        assert not draw_from_precision(precision, linear, key, *work, out)
+        draw = draw_by_qr(X, w, alpha, linear, key)
+        assert np.isfinite(draw).all()
+        # the data pin down x'b to within 1e-8; the rest is free to move with the prior
+        assert abs(X[0] @ draw) < 1e-3 * np.linalg.norm(draw)
+
+    def test_not_a_number_is_reported(self):
+        precision = np.full((2, 2), np.nan)
+        work = np.empty(2), np.empty((2, 2))
+        assert not draw_from_precision(precision, np.ones(2), np.uint64(1), *work, np.empty(2))
+
+
+def test_laplace_finds_the_mode_and_the_evidence(seed):
+    """Evidence of one intercept against quadrature; mode against its equation."""
+    rows = Rows.of(np.ones((30, 1)), np.zeros(30, dtype=int), 1)
+    labels, weights = np.zeros((2, BLOCK))
+    labels[:12], weights[:30] = 1.0, 1.0
+    fit = laplace_logistic(rows, labels, weights, np.array([0.5]))
+    p = 1 / (1 + np.exp(-fit.mode[0]))
+    assert 12 - 30 * p - 0.5 * fit.mode[0] == pytest.approx(0, abs=1e-4)
+    nodes, w = np.polynomial.hermite_e.hermegauss(80)
+    b = nodes / math.sqrt(0.5)
+    likelihood = np.exp(-12 * np.logaddexp(0, -b) - 18 * np.logaddexp(0, b))
+    assert fit.log_evidence == pytest.approx(np.log(w @ likelihood / w.sum()), abs=0.02)

@@ -1,0 +1,178 @@
+"""Continuous variates against SciPy over grids that reach the corners."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from pasb import variates
+
+N = 200_000
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_uniform_normal_exponential(seed, judge):
+    for name, law in (
+        ("uniform", stats.uniform),
+        ("normal", stats.norm),
+        ("exponential", stats.expon),
+    ):
+        draws = getattr(variates, name)(size=2_000_000, seed=seed)
+        judge.distribution(name, draws, law.cdf)
+        judge.mean(name, draws, law.mean(), law.std())
+        judge.variance(name, draws, law.mean(), law.var())
+        for tail in (1e-2, 1e-3, 1e-4):
+            for side, count in (
+                ("above", (draws > law.isf(tail)).sum()),
+                ("below", (draws < law.ppf(tail)).sum()),
+            ):
+                p_value = stats.binomtest(int(count), len(draws), tail).pvalue
+                judge.add(f"{name} {side} {tail}", p_value)
+    judge.verdict()
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_tail_of_the_normal_ziggurat(seed, judge):
+    draws = np.abs(variates.normal(size=20_000_000, seed=seed))
+    tail = draws[draws > 3.6]
+    assert len(tail) > 5000
+    judge.distribution("normal tail", tail, lambda x: 1.0 - stats.norm.sf(x) / stats.norm.sf(3.6))
+    draws = variates.exponential(size=20_000_000, seed=seed)
+    judge.distribution("exponential tail", draws[draws > 7.6] - 7.6, stats.expon.cdf)
+    judge.verdict()
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_gamma(seed, judge):
+    for shape in (0.02, 0.5, 0.999, 1.0, 1.001, 2.5, 30.0, 1e3, 9e4, 2e5, 1e8, 1e15):
+        draws = variates.gamma(shape, size=N, seed=seed)
+        if shape < 1e12:
+            judge.distribution(f"gamma({shape})", draws, stats.gamma(shape).cdf)
+        else:
+            judge.distribution(
+                f"gamma({shape})", (draws - shape) / np.sqrt(shape), stats.norm.cdf
+            )
+        if shape > 0.1:
+            judge.mean(f"gamma({shape})", draws, shape, np.sqrt(shape))
+            judge.variance(f"gamma({shape})", draws, shape, shape)
+    judge.verdict()
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_log_gamma(seed, judge):
+    for shape in (1e-300, 1e-100, 1e-12, 1e-3, 0.3, 1.0, 7.0, 1e4):
+        draws = variates.log_gamma(shape, size=N, seed=seed)
+        assert np.isfinite(draws).all()
+        if shape <= 1e-12:
+            # a log G is minus an exponential, up to a few times a
+            judge.distribution(f"log_gamma({shape})", -shape * draws, stats.expon.cdf)
+        else:
+            judge.distribution(f"log_gamma({shape})", draws, stats.loggamma(shape).cdf)
+            deviation = np.sqrt(special.polygamma(1, shape))
+            judge.mean(f"log_gamma({shape})", draws, special.digamma(shape), deviation)
+    judge.verdict()
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_inverse_gaussian(seed, judge):
+    for mean in (1e-3, 0.5, 1.0, 40.0, 1e6):
+        for shape in (1e-4, 0.3, 1.0, 50.0, 1e5):
+            draws = variates.inverse_gaussian(mean, shape, size=N, seed=seed)
+            law = stats.invgauss(mean / shape, scale=shape)
+            judge.distribution(f"inverse_gaussian({mean}, {shape})", draws, law.cdf)
+    draws = variates.inverse_gaussian(np.inf, 2.0, size=N, seed=seed)
+    judge.distribution("Levy", draws, stats.levy(scale=2.0).cdf)
+    draws = variates.inverse_gaussian(2.0, 3.0, size=N, seed=seed)
+    judge.mean("inverse_gaussian(2, 3)", draws, 2.0, np.sqrt(8.0 / 3.0))
+    judge.verdict()
+
+
+INTERVALS = [
+    (-np.inf, np.inf),
+    (-np.inf, 0.0),
+    (0.0, np.inf),
+    (0.59, np.inf),
+    (0.61, np.inf),
+    (-np.inf, -3.0),
+    (5.0, np.inf),
+    (-1.0, 1.0),
+    (-0.3, 1.9),
+    (-0.3, 2.1),
+    (-8.0, 1.0),
+    (-8.0, -7.0),
+    (0.2, 0.2001),
+    (3.0, 3.0001),
+    (1.0, 1.5),
+    (10.0, 12.0),
+]
+
+
+def restricted(law, lower, upper):
+    """Distribution function of a law on an interval, by whichever tail is accurate."""
+    if lower > 0.0:
+        whole = law.sf(lower) - law.sf(upper)
+        return lambda x: (law.sf(lower) - law.sf(x)) / whole
+    whole = law.cdf(upper) - law.cdf(lower)
+    return lambda x: (law.cdf(x) - law.cdf(lower)) / whole
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_truncated_normal(seed, judge):
+    for lower, upper in INTERVALS:
+        draws = variates.truncated_normal(lower, upper, size=N, seed=seed)
+        assert lower <= draws.min()
+        assert draws.max() <= upper
+        judge.distribution(f"[{lower}, {upper}]", draws, restricted(stats.norm, lower, upper))
+    # Far out, x^2/2 is a shifted exponential but for a factor 1/x.
+    for lower in (40.0, 1e4, 1e6):
+        draws = variates.truncated_normal(lower, np.inf, size=N, seed=seed)
+        tail = special.log_ndtr(-lower)
+        judge.distribution(
+            f"beyond {lower}", draws, lambda x, tail=tail: -np.expm1(special.log_ndtr(-x) - tail)
+        )
+    draws = variates.truncated_normal(41.0, np.inf, loc=1.0, scale=2.0, size=N, seed=seed)
+    tail = special.log_ndtr(-20.0)
+    judge.distribution(
+        "loc and scale", draws, lambda x: -np.expm1(special.log_ndtr(-(x - 1.0) / 2.0) - tail)
+    )
+    judge.verdict()
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_truncated_t(seed, judge):
+    for df in (0.3, 1.0, 2.5, 7.0, 60.0, 1e6):
+        law = stats.t(df)
+        for lower, upper in INTERVALS:
+            if df == 1e6 and lower == 10.0:
+                continue  # SciPy's tail has too few digits
+            draws = variates.truncated_t(df, lower, upper, size=N // 4, seed=seed)
+            assert lower <= draws.min()
+            assert draws.max() <= upper
+            judge.distribution(f"t({df}) in [{lower}, {upper}]", draws, restricted(law, lower, upper))
+    # Far out the law is that of Pareto.
+    for df, lower in ((0.1, 1e10), (3.0, 1e6), (7.0, 1e200)):
+        draws = variates.truncated_t(df, lower, np.inf, size=N, seed=seed)
+        judge.distribution(f"t({df}) beyond {lower}", draws / lower, stats.pareto(df).cdf)
+    draws = variates.truncated_t(1e-3, -1e10, 1e10, size=N, seed=seed)
+    root = np.sqrt(1e-3)
+    judge.distribution(
+        "nearly flat in asinh",
+        np.arcsinh(draws / root) / np.arcsinh(1e10 / root) / 2.0 + 0.5,
+        lambda x: restricted_log_t(x, 1e-3, 1e10),
+    )
+    draws = variates.truncated_t(np.inf, 1.0, 3.0, size=N, seed=seed)
+    judge.distribution("t(inf)", draws, restricted(stats.norm, 1.0, 3.0))
+    judge.verdict()
+
+
+def restricted_log_t(x, df, bound):
+    """Distribution function of (asinh(t/sqrt(df)) / asinh(bound/sqrt(df)) + 1) / 2.
+
+    The density in v = asinh(t/sqrt(df)) is cosh(v)^-df; summed by the midpoint rule.
+    """
+    edge = np.arcsinh(bound / np.sqrt(df))
+    grid = np.linspace(-edge, edge, 200_001)
+    middle = 0.5 * (grid[1:] + grid[:-1])
+    mass = np.concatenate([[0.0], np.cumsum(np.exp(-df * np.log(np.cosh(middle))))])
+    return np.interp((2.0 * x - 1.0) * edge, grid, mass / mass[-1])
