@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 from numba import njit
-from scipy.stats import norm
+from scipy.integrate import quad
+from scipy.stats import binomtest, kstest, norm, t
 
 from pasb.binary.base import Keys
-from pasb.binary.laplace import laplace_logistic
+from pasb.binary.laplace import WIDE_SHARE, WIDTH, Laplace, laplace_logistic
+from pasb.binary.prior import CoefficientPrior
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import (
     BLOCK,
@@ -160,15 +162,57 @@ class TestGaussian:
         assert not draw_from_precision(precision, np.ones(2), np.uint64(1), *work, np.empty(2))
 
 
-def test_laplace_finds_the_mode_and_the_evidence(seed):
-    """Evidence of one intercept against quadrature; mode against its equation."""
+@pytest.mark.parametrize("precision", [0.5, "ard"])
+def test_laplace_finds_the_mode_and_the_evidence(precision):
+    """Mode against its equation, evidence of one intercept against quadrature."""
+    prior = CoefficientPrior.of(precision, 3.0, 2.0)
     rows = Rows.of(np.ones((30, 1)), np.zeros(30, dtype=int), 1)
     labels, weights = np.zeros((2, BLOCK))
     labels[:12], weights[:30] = 1.0, 1.0
-    fit = laplace_logistic(rows, labels, weights, np.array([0.5]))
+    fit = laplace_logistic(rows, labels, weights, prior)
     p = 1 / (1 + np.exp(-fit.mode[0]))
-    assert 12 - 30 * p - 0.5 * fit.mode[0] == pytest.approx(0, abs=1e-4)
-    nodes, w = np.polynomial.hermite_e.hermegauss(80)
-    b = nodes / math.sqrt(0.5)
-    likelihood = np.exp(-12 * np.logaddexp(0, -b) - 18 * np.logaddexp(0, b))
-    assert fit.log_evidence == pytest.approx(np.log(w @ likelihood / w.sum()), abs=0.02)
+    gradient = 12 - 30 * p - prior.precision_at(fit.mode)[0] * fit.mode[0]
+    assert gradient == pytest.approx(0, abs=1e-3)
+
+    def posterior(b):
+        likelihood = -12 * np.logaddexp(0, -b) - 18 * np.logaddexp(0, b)
+        return np.exp(likelihood + prior.log_density(np.array([b])))
+
+    exact = np.log(quad(posterior, -15, 15, epsabs=0)[0])
+    assert fit.log_evidence == pytest.approx(exact, abs=0.03)
+    proposal = quad(lambda b: np.exp(fit.log_density(np.array([b]))), -15, 15)[0]
+    assert proposal == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_laplace_draws_have_the_density_they_claim(seed, level):
+    """The two-component proposal against its own distribution function."""
+    mode, scale = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+    factor = np.array([[1.0, 0.0], [0.6, 0.8]])
+    approximation = Laplace(mode, scale, factor, -2 * np.log(1.5 / 0.8), 0.0)
+    draws = np.empty((20_000, 2))
+    for i in range(len(draws)):
+        approximation.draw(Keys(seed, 0, i).at(0), draws[i])
+    z = (draws - mode) / scale @ factor
+    distance = np.sum(z**2, axis=1)
+
+    def cdf(d):
+        return 1 - (1 - WIDE_SHARE) * np.exp(-d / 2) - WIDE_SHARE * np.exp(-d / 2 / WIDTH**2)
+
+    assert kstest(distance, cdf).pvalue > level / 3
+    for column in z.T:  # symmetric about the mode
+        assert binomtest(int((column > 0).sum()), len(column)).pvalue > level / 3
+
+
+@pytest.mark.parametrize(
+    "prior", [CoefficientPrior(True, 2.0, 8.0), CoefficientPrior(False, 0.5, 1)]
+)
+def test_prior_is_a_density_with_the_stated_gradient(prior):
+    def density(b):
+        return np.exp(prior.log_density(np.array([b])))
+
+    assert quad(density, -np.inf, np.inf)[0] == pytest.approx(1, abs=1e-6)
+    if prior.ard:
+        assert density(1.3) == pytest.approx(t.pdf(1.3, 4, scale=2))
+    slope = (np.log(density(1.3 + 1e-5)) - np.log(density(1.3 - 1e-5))) / 2e-5
+    assert -prior.precision_at(np.array([1.3]))[0] * 1.3 == pytest.approx(slope, rel=1e-6)

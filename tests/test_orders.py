@@ -130,7 +130,7 @@ def deviations(frequencies, expected):
 def test_exact_scheme_has_the_posterior_over_orders(counts, sticks, direction, seed, level):
     orders, expected = exact_order_posterior(np.array(counts))
     augmented = sticks == "augmented"
-    _, frequencies = visited_orders(counts, seed, 4200, augmented=augmented, direction=direction)
+    _, frequencies = visited_orders(counts, seed, 2200, augmented=augmented, direction=direction)
     z = deviations(frequencies, expected)
     # 80 batches: t rather than normal tails; a factor of 1.3 covers it at this level
     assert np.abs(z).max() < 1.3 * norm.isf(level / 2 / len(orders))
@@ -142,7 +142,7 @@ def test_printed_scheme_is_biased_as_documented(seed):
     counts = (6, 1, 3)
     _, expected = exact_order_posterior(np.array(counts))
     biased = np.argmax(expected)
-    _, frequencies = visited_orders(counts, seed, 8200, scheme="paper", augmented=True, n_swaps=1)
+    _, frequencies = visited_orders(counts, seed, 6200, scheme="paper", augmented=True, n_swaps=1)
     share = frequencies[..., biased].mean()
     assert expected[biased] == pytest.approx(0.290, abs=0.002)
     assert share == pytest.approx(0.157, abs=0.03)  # some ten standard errors

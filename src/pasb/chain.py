@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Keys
+from pasb.orders import Approximations
 from pasb.sweep import Problem, State, Sweeper
 
 
@@ -49,10 +50,16 @@ class SweepInfo(NamedTuple):
 class Chain:
     """A chain and the draws it has kept so far."""
 
-    def __init__(self, index: int, problem: Problem, schedule: Schedule):
+    def __init__(
+        self,
+        index: int,
+        problem: Problem,
+        schedule: Schedule,
+        approximations: Approximations | None = None,
+    ):
         self.index = index
         self.schedule = schedule
-        self.sweeper = Sweeper(problem, settling=schedule.n_warmup // 2)
+        self.sweeper = Sweeper(problem, approximations, settling=schedule.n_warmup // 2)
         self.state: State | None = None
         self.n_done = 0  # sweeps
         n_categories = problem.rows.n_categories

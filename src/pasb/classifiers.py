@@ -32,8 +32,10 @@ _PARAMETERS = """n_chains : int, default=4
         Chains, each from a random order and random coefficients.
     n_warmup, n_draws, thin : int, default=1000, 1000, 1
         Sweeps of warm-up, draws kept of each chain, and sweeps from one draw to the next.
-    order : "infer" or sequence of class labels, default="infer"
-        Infer which class sits on which stick, or fix the classes from the first stick to
+    order : "infer", "swap" or sequence of class labels, default="infer"
+        Infer which class sits on which stick: "infer" starts from the evidences of all
+        orders (of up to 8 classes) and moves order and coefficients together, "swap" is the
+        plain swap chain from a random order. Or fix the classes, from the first stick to
         the last (the reference).
     scheme : {"exact", "paper"}, default="exact"
         "exact" samples the posterior of order and coefficients; "paper" is the printed
@@ -115,7 +117,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [_AT_LEAST_ONE],
         "thin": [_AT_LEAST_ONE],
-        "order": [StrOptions({"infer"}), "array-like"],
+        "order": [StrOptions({"infer", "swap"}), "array-like"],
         "scheme": [StrOptions({"exact", "paper"})],
         "sticks": [StrOptions({"marginal", "augmented"})],
         "n_swaps": [StrOptions({"auto"}), _AT_LEAST_ONE],
@@ -191,14 +193,16 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self.classes_, categories = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds one class only ({self.classes_[0]!r}); a classifier needs rows of at "
-                "least two classes"
+                f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
+                "of at least two classes"
             )
         model = self._binary_model()
+        if isinstance(model, type):
+            raise TypeError(f"binary must be an object, not a class: write {model.__name__}()")
         model.check()
         if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
-        fixed = None if _is_infer(self.order) else checked_order(self.order, self.classes_)
+        fixed = None if _is_inferred(self.order) else checked_order(self.order, self.classes_)
 
         self._scaling = Scaling.of(table, weights, self.scale)
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
@@ -212,6 +216,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             augmented=self.sticks == "augmented",
             fixed_order=fixed,
             n_swaps=self._number_of_swaps(),
+            swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
         self._monitored = choose_monitored_rows(problem.rows, inner, used)
         del inner
@@ -219,6 +224,9 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _run(self, problem: Problem) -> None:
+        for callback in self.callbacks or ():
+            if not callable(callback):
+                raise TypeError(f"callbacks must hold functions; {callback!r} is none")
         seed = seed_of(self.random_state, self.checkpoint)
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
         fingerprint = None
@@ -391,11 +399,11 @@ class StickLogisticClassifier(StickBreakingClassifier):
             precision=self.precision, shape=self.precision_shape, rate=self.precision_rate
         )
         # the printed algorithm is plain Gibbs sampling
-        return model.set_params(n_scale_moves=0) if self.scheme == "paper" else model
+        return model.set_params(moves="gibbs") if self.scheme == "paper" else model
 
 
-def _is_infer(order) -> bool:
-    return isinstance(order, str) and order == "infer"
+def _is_inferred(order) -> bool:
+    return isinstance(order, str) and order in ("infer", "swap")
 
 
 def _cores(n_jobs: int | None) -> int:

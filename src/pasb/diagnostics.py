@@ -26,8 +26,9 @@ def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.full(draws.shape[2], np.nan)
     halves = _halves(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    rhat = np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
-    return np.where(_constant(draws), 1.0, rhat)
+    # chains that are constant, each at another value, have nothing left when folded
+    rhat = np.fmax(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
+    return np.where(_constant(halves), 1.0, rhat)
 
 
 def bulk_ess(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -35,8 +36,9 @@ def bulk_ess(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     n_chains, n_draws, n_quantities = draws.shape
     if n_draws < 4:
         return np.full(n_quantities, np.nan)
-    ess = _ess(_normal_scores(_halves(draws)))
-    return np.where(_constant(draws), float(n_chains * n_draws), ess)
+    halves = _halves(draws)
+    ess = _ess(_normal_scores(halves))
+    return np.where(_constant(halves), float(n_chains * n_draws), ess)
 
 
 @dataclass(frozen=True)
@@ -125,14 +127,14 @@ def _ess(z):
     # Geyer: sums of neighbouring pairs, while positive, made monotone
     pairs = rho[: n - n % 2].reshape(-1, 2, n_quantities).sum(axis=1)
     pairs = pairs[: max(1, (n - 3) // 2 + 1)]
-    positive = np.cumprod(pairs > 0, axis=0).astype(bool)
+    length = np.minimum(np.cumprod(pairs > 0, axis=0).sum(axis=0), len(pairs) - 1)
     monotone = np.minimum.accumulate(pairs, axis=0)
-    tau = -1 + 2 * np.sum(np.where(positive, monotone, 0.0), axis=0)
-    # the first pair that is not positive still lends its even term, if that is positive
-    length = positive.sum(axis=0)
-    ends = np.minimum(2 * length, n - 1)
-    even = np.take_along_axis(rho, ends[None], axis=0)[0]
-    tau += np.where((even > 0) & (length < len(pairs)), even, 0.0)
+    counted = np.arange(len(pairs))[:, None] < length
+    tau = -1 + 2 * np.sum(np.where(counted, monotone, 0.0), axis=0)
+    # the pair after those (not positive, or the last there is) still lends its even term
+    even = np.take_along_axis(rho, 2 * length[None], axis=0)[0]
+    last = np.take_along_axis(pairs, length[None], axis=0)[0]
+    tau += np.where((even > 0) | (last > 0), even, 0.0)
     size = n_chains * n
     tau = np.maximum(tau, 1 / np.log10(size))
     return np.where(np.isfinite(tau), size / tau, np.nan)

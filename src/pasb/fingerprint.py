@@ -45,7 +45,7 @@ def run_fingerprint(problem: Problem, schedule: Schedule, n_chains: int) -> dict
         "direction": problem.direction,
         "scheme": problem.scheme,
         "sticks": "augmented" if problem.augmented else "marginal",
-        "order": "infer" if order is None else order.tolist(),
+        "order": ("swap" if problem.swaps_only else "infer") if order is None else order.tolist(),
         "n_swaps": problem.n_swaps,
         "n_chains": n_chains,
         "n_warmup": schedule.n_warmup,

@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.rows import summing
-from pasb.variates.scalar import normal, open_stream
+from pasb.variates.scalar import normal, open_stream, uniform
 
 LAPACK_FROM = 96  # columns; below, the plain loop beats the call
 
@@ -106,6 +106,39 @@ def draw_from_precision(precision, linear, key, scale, factor, out):
         return False
     _draw_with_factor(factor, scale, linear, key, out)
     return True
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def draw_around(mode, scale, factor, wide_share, width, key, out):
+    """``out = mode + s S L^-T z`` with z standard normal and s = 1, or s = width.
+
+    The wide component is taken with probability `wide_share`. L is the lower triangular
+    `factor`, S = diag(scale), as `equilibrated_cholesky` leaves them.
+    """
+    n = mode.shape[0]
+    u, _ = uniform(open_stream(key, n))
+    stretch = width if u < wide_share else 1.0
+    for i in range(n):
+        out[i], _ = normal(open_stream(key, i))
+    for i in range(n - 1, -1, -1):
+        out[i] /= factor[i, i]
+        for k in range(i):
+            out[k] -= factor[i, k] * out[i]
+    for i in range(n):
+        out[i] = mode[i] + stretch * scale[i] * out[i]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def squared_distance(mode, scale, factor, at):
+    """``|L' S^-1 (at - mode)|^2``: the squared distance in the metric of the precision."""
+    n = mode.shape[0]
+    total = 0.0
+    for j in range(n):
+        inner = 0.0
+        for i in range(j, n):
+            inner += factor[i, j] * (at[i] - mode[i]) / scale[i]
+        total += inner * inner
+    return total
 
 
 def draw_by_qr(

@@ -27,7 +27,7 @@ BINARY_MODELS: dict[str, type[BinaryModel]] = {"Logistic": binary.Logistic}
 
 # Settings of a run that make no sense in a file.
 _LEFT_OUT = ("callbacks", "checkpoint", "n_jobs", "progress")
-_LABEL_KINDS = {"U": "str", "i": "int", "u": "int", "f": "float", "b": "bool"}
+_LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
 
 
 def save(model: StickBreakingClassifier, path: Path) -> None:
@@ -97,7 +97,7 @@ def load(path: str | os.PathLike) -> StickBreakingClassifier:
     meta, arrays = store.read(Path(path), KIND)
     try:
         return _rebuild(meta, arrays)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(
             f"{os.fspath(path)} is a sound file but not a model that this version of pasb "
             f"understands ({error}); save the model again"
@@ -107,6 +107,8 @@ def load(path: str | os.PathLike) -> StickBreakingClassifier:
 def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingClassifier:
     parameters = {key: _unplain(value) for key, value in meta["parameters"].items()}
     model = CLASSIFIERS[meta["classifier"]](**parameters)
+    model._validate_params()
+    model._binary_model().check()
     model.classes_ = _labels_from_json(meta["classes"])
     model.n_features_in_ = len(arrays["centre"])
     if meta["feature_names"] is not None:
@@ -132,31 +134,45 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
 def _check(model: StickBreakingClassifier) -> None:
     """Refuse arrays that do not belong together, before anything indexes with them."""
     draws, n_classes = model.draws_, len(model.classes_)
-    n_columns = len(model._scaling.centre) + 1
+    centre, spread = model._scaling
+    n_columns = len(centre) + 1
+    if centre.ndim != 1 or spread.shape != centre.shape or n_columns == 1:
+        raise ValueError("the scaling is incomplete")
+    if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0).all()):
+        raise ValueError("the scaling is impossible")
+    if len(getattr(model, "feature_names_in_", centre)) != len(centre):
+        raise ValueError("the feature names do not fit the covariates")
+    if model._frame_library not in ("pandas", "polars"):
+        raise ValueError("the library for data frames is unknown")
     if draws.order.ndim != 3 or draws.order.shape[2] != n_classes or draws.order.size == 0:
         raise ValueError("the orders do not fit the classes")
-    if not (np.sort(draws.order, axis=2) == np.arange(n_classes)).all():
+    if draws.order.dtype != np.int64 or (np.sort(draws.order) != np.arange(n_classes)).any():
         raise ValueError("an order is not a permutation")
     sampled = draws.order.shape[:2]
     if draws.log_likelihood.shape != sampled or draws.swaps_accepted.shape != sampled:
         raise ValueError("the traces differ in length")
+    if draws.log_likelihood.dtype != np.float64 or draws.swap_acceptance.shape != sampled[:1]:
+        raise ValueError("the traces are not those of a model")
     shapes = model._binary_model().shapes(n_columns)
+    if draws.parameters.keys() != shapes.keys():
+        raise ValueError("the parameters are not those of the binary model")
     for name, shape in shapes.items():
         values = draws.parameters[name]
         if values.dtype != np.float64 or values.shape != (*sampled, n_classes, *shape):
             raise ValueError(f"{name} has the shape {values.shape}")
-    if model._scaling.spread.shape != model._scaling.centre.shape:
-        raise ValueError("the scaling is incomplete")
     inner = model._monitored["inner"]
-    if inner.ndim != 2 or inner.shape[1] != n_columns or inner.dtype != np.float64:
+    if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
         raise ValueError("the watched rows do not fit the covariates")
-    if not len(inner) == len(model._monitored["row"]) == len(model._monitored["category"]):
+    row, category = model._monitored["row"], model._monitored["category"]
+    if row.shape != inner.shape[:1] or category.shape != inner.shape[:1]:
         raise ValueError("the watched rows differ in number")
+    if row.dtype.kind != "i" or category.dtype.kind != "i" or not (category < n_classes).all():
+        raise ValueError("the watched rows do not fit the classes")
 
 
 def _plain(value: Any) -> Any:
     """A parameter as JSON."""
-    if isinstance(value, BinaryModel):
+    if hasattr(value, "sampler"):
         name = type(value).__name__
         if BINARY_MODELS.get(name) is not type(value):
             raise TypeError(f"binary={name} cannot be saved: only pasb's own binary models can")
@@ -190,6 +206,7 @@ def _labels_from_json(stored: dict[str, Any]) -> NDArray:
     dtypes = {
         "str": np.str_,
         "int": np.int64,
+        "uint": np.uint64,
         "float": np.float64,
         "bool": np.bool_,
         "object": object,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ class PosteriorMixin:
         )
         advice = self._advice()
         if advice and warn:
-            warnings.warn(advice, ConvergenceWarning, stacklevel=4)
+            warnings.warn(advice, ConvergenceWarning, stacklevel=5)
 
     def _advice(self) -> str | None:
         """What to change when the draws are poor; None when they are good."""
@@ -104,7 +105,7 @@ class PosteriorMixin:
         total = draws.n_chains * draws.n_draws
         chosen: Any = slice(None)
         if n_draws is not None:
-            if not 1 <= n_draws <= total:
+            if not isinstance(n_draws, Integral) or not 1 <= n_draws <= total:
                 raise ValueError(f"n_draws must be from 1 to {total}, not {n_draws!r}")
             chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
         return Predictor(
@@ -215,14 +216,12 @@ class PosteriorMixin:
             Columns ``stick, class, feature, mean, sd, lower, upper``.
         """
         check_is_fitted(self)
-        if not 0 < interval < 1:
-            raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
+        tails = _tails(interval)
         top = self._orders_by_frequency()[0][0]
         chosen = (self.draws_.order == top).all(axis=2)
         coef = self.draws_.parameters["coef"][chosen]
         intercept, slopes = self._scaling.intercept_and_slopes(coef)
         values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
-        tails = (0.5 - interval / 2, 0.5 + interval / 2)
         lower, upper = np.quantile(values, tails, axis=0)
         names = ["(intercept)", *self._feature_names()]
         n_sticks = len(top) - 1
@@ -253,6 +252,8 @@ class PosteriorMixin:
             " > "), ``probability``, and ``chains``, the number of chains that visited it.
         """
         check_is_fitted(self)
+        if top is not None and not (isinstance(top, Integral) and top >= 1):
+            raise ValueError(f"top must be a whole number from 1, not {top!r}")
         orders, counts = self._orders_by_frequency()
         orders, counts = orders[:top], counts[:top]
         visits = [
@@ -279,14 +280,12 @@ class PosteriorMixin:
         -------
         pandas or polars DataFrame
             ``prediction``, and for each class ``p_<class>``, ``p_<class>_lower``,
-            ``p_<class>_upper``.
+            ``p_<class>_upper``; in pandas with the index of `X`.
         """
-        if not 0 < interval < 1:
-            raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
+        tails = _tails(interval)
         inner = self._inner_rows(X)  # type: ignore[attr-defined]
         predictor = self._predictor()
         mean = predictor.mean(inner)
-        tails = (0.5 - interval / 2, 0.5 + interval / 2)
         lower, upper = np.empty_like(mean), np.empty_like(mean)
         for k in range(0, len(inner), 64):  # all draws of a few rows at a time
             part = predictor.samples(inner[k : k + 64])
@@ -297,7 +296,10 @@ class PosteriorMixin:
             columns[f"p_{label}_lower"] = lower[:, s]
             columns[f"p_{label}_upper"] = upper[:, s]
         library = "polars" if type(X).__module__.startswith("polars") else "pandas"
-        return self._frame(columns, library)
+        frame = self._frame(columns, library)
+        if type(X).__module__.startswith("pandas"):
+            frame.index = X.index
+        return frame
 
     def _frame(self, columns: dict[str, Any], library: str | None = None) -> Any:
         import narwhals
@@ -341,6 +343,13 @@ class PosteriorMixin:
             ) from None
         options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
         getattr(self.posterior_, method)(path, **options)
+
+
+def _tails(interval: float) -> tuple[float, float]:
+    """Where a credible interval begins and ends, as quantiles."""
+    if not isinstance(interval, Real) or not 0 < interval < 1:
+        raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
+    return 0.5 - float(interval) / 2, 0.5 + float(interval) / 2
 
 
 def _most_frequent(orders: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -37,7 +37,11 @@ class Predictor(NamedTuple):
     orders: NDArray[np.int64]
 
     def chunks(self, X: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Probabilities (draws, categories, rows) of at most BLOCK rows, draws in turn."""
+        """Probabilities (draws, categories, BLOCK) of at most BLOCK rows, draws in turn.
+
+        Rows are padded to BLOCK, so that every sum over draws or categories is taken in
+        the same way however many rows there are.
+        """
         n_draws, n_categories = self.orders.shape
         blocks = blocked(X)
         step = max(1, NUMBERS_AT_ONCE // (n_categories * BLOCK))
@@ -50,7 +54,7 @@ class Predictor(NamedTuple):
             accept, reject = accept_reject(*logs, self.direction)
             part = out[: draws.stop - draws.start]
             probabilities_of_draws(accept, reject, self.orders[draws], part)
-            yield draws, part[:, :, : len(X)]
+            yield draws, part
 
     def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
@@ -58,11 +62,11 @@ class Predictor(NamedTuple):
         out = np.empty((len(X), n_categories))
 
         def fill(rows: slice) -> None:
-            total = np.zeros((n_categories, rows.stop - rows.start))
+            total = np.zeros((n_categories, BLOCK))
             for _, part in self.chunks(X[rows]):
                 total += part.sum(axis=0)
             # each draw sums to one up to rounding; so shall the mean
-            out[rows] = (total / total.sum(axis=0)).T
+            out[rows] = (total / total.sum(axis=0)).T[: rows.stop - rows.start]
 
         _for_each_block(fill, len(X), n_jobs)
         return out
@@ -74,7 +78,7 @@ class Predictor(NamedTuple):
 
         def fill(rows: slice) -> None:
             for draws, part in self.chunks(X[rows]):
-                out[draws, rows] = part.transpose(0, 2, 1)
+                out[draws, rows] = part.transpose(0, 2, 1)[:, : rows.stop - rows.start]
 
         _for_each_block(fill, len(X), n_jobs)
         return out

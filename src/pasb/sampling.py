@@ -85,9 +85,10 @@ def sample(
     fingerprint : dict, optional
         What must agree for the folder to be this run's.
     """
-    chains = [Chain(index, problem, schedule) for index in range(n_chains)]
-    run = _Run(chains, n_jobs, list(callbacks), show_progress)
     with one_blas_thread():
+        approximations = problem.approximations() if problem.scheme == "exact" else None
+        chains = [Chain(k, problem, schedule, approximations) for k in range(n_chains)]
+        run = _Run(chains, n_jobs, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
         else:
@@ -117,19 +118,22 @@ class _Run:
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
-        with (
-            ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool,
-            Progress(self.chains, self.show_progress) as progress,
-        ):
-            try:
-                self._turns(pool, folder, progress)
-            except KeyboardInterrupt:
-                self.stopped.set()
-            except BaseException:
-                self.stopped.set()  # so that the other threads come to an end
-                raise
+        with Progress(self.chains, self.show_progress) as progress:
+            with self._pool() as pool:
+                try:
+                    self._turns(pool, folder, progress)
+                except KeyboardInterrupt:
+                    self.stopped.set()
+                except BaseException:
+                    self.stopped.set()  # so that the other threads come to an end
+                    raise
+            # the first pool is empty: no chain is in two threads at once
             if self.stopped.is_set():
-                self._catch_up(pool, folder)
+                with self._pool() as pool:
+                    self._catch_up(pool, folder)
+
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb")
 
     def _turns(self, pool: ThreadPoolExecutor, folder: Checkpoint | None, bar: Progress) -> None:
         waiting = {

@@ -3,14 +3,16 @@
 The state of a chain is an order and the binary model's parameters. Two schemes:
 
 ``exact``
-    Only rows whose category lies on a stick or later inform it. The reference
-    category's parameters are no part of the model; they are drawn from a pseudo-prior,
-    whose log-ratio to the prior enters the swaps (Carlin and Chib 1995). So the chain
-    has the posterior of order and coefficients as its stationary law.
+    The reference category's parameters are no part of the model; they are drawn from a
+    pseudo-prior, whose log-ratio to the prior enters the swaps (Carlin and Chib 1995). So
+    the chain has the posterior of order and coefficients as its stationary law.
 ``paper``
     As printed: the reference category is fitted to its one-against-the-rest labels and
     takes part in the swaps without a term for that fit. Kept to reproduce the paper's
     tables; the orders it visits do not have the posterior law.
+
+Models whose coefficients have a nearly normal posterior also get independence proposals
+(`pasb.orders.joint`) and, with few categories, a start from the lattice of all orders.
 
 With *augmented* sticks the labels of rows that stopped earlier are imputed (section
 3.1 of the paper), with *marginal* sticks those rows are left out. The posterior is the
@@ -19,8 +21,8 @@ same, marginal sticks mix better and cost less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +32,28 @@ from pasb.binary.base import (
     FAILURE,
     IMPUTED,
     SUCCESS,
+    Approximable,
     BinaryModel,
     BinarySampler,
     Keys,
     Parameters,
 )
-from pasb.orders import OrderTable, order_log_likelihood, swap_moves
+from pasb.orders import (
+    Approximations,
+    JointMoves,
+    Lattice,
+    OrderTable,
+    order_log_likelihood,
+    swap_moves,
+)
+from pasb.orders.swap import uniform_at
 from pasb.rows import Rows
 from pasb.sticks import Direction
 
 Scheme = Literal["exact", "paper"]
+
+MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
+REFERENCE = 7  # layer of the stream
 
 
 @dataclass(frozen=True)
@@ -53,11 +67,20 @@ class Problem:
     augmented: bool = False
     fixed_order: NDArray[np.int64] | None = None
     n_swaps: int = 100
+    swaps_only: bool = False
 
     @property
-    def with_reference(self) -> bool:
-        """Whether the reference category's parameters are drawn from a pseudo-prior."""
-        return self.fixed_order is None and self.scheme == "exact"
+    def labels(self) -> tuple[int, int]:
+        """The binary labels of stopping and of going on."""
+        return (SUCCESS, FAILURE) if self.direction == "forward" else (FAILURE, SUCCESS)
+
+    def approximations(self) -> Approximations | None:
+        """A store of normal approximations, if the binary model has them."""
+        sampler = self.model.sampler(self.rows)
+        n_columns = self.rows.n_columns
+        if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
+            return None
+        return Approximations(sampler, self.rows.n_categories, n_columns, *self.labels)
 
 
 @dataclass
@@ -71,71 +94,96 @@ class State:
     swaps_proposed: int = 0
 
 
-@dataclass
 class Sweeper:
-    """One chain's machinery: `start` a state, `sweep` it on and on."""
+    """One chain's machinery: `start` a state, `sweep` it on and on.
 
-    problem: Problem
-    settling: int = 0  # sweeps at the beginning that use the paper's freer swaps
-    sampler: BinarySampler = field(init=False)
+    Parameters
+    ----------
+    problem : Problem
+    approximations : Approximations, optional
+        Shared by the chains of a run; made here if not given.
+    settling : int
+        Sweeps at the beginning that use the paper's freer swaps, where the order does not
+        start from the lattice.
+    """
 
-    def __post_init__(self) -> None:
-        problem = self.problem
+    def __init__(
+        self, problem: Problem, approximations: Approximations | None = None, settling: int = 0
+    ):
         n = problem.rows.n_categories
-        self.sampler = problem.model.sampler(problem.rows)
-        if problem.with_reference:
-            for category in range(n):
-                self.sampler.prepare_reference(category, self._one_against_the_rest(category))
+        self.problem = problem
+        self.sampler: BinarySampler = problem.model.sampler(problem.rows)
+        self.exact = problem.scheme == "exact"
+        self.infers = problem.fixed_order is None
+        self.approximations = None
+        if self.exact:
+            self.approximations = approximations or problem.approximations()
+        self.joint: JointMoves | None = None
+        if self.approximations is not None and problem.model.uses_proposals:
+            self.joint = JointMoves(self.sampler, self.approximations, problem.direction)  # type: ignore[arg-type]
+        self.lattice: Lattice | None = None
+        if self.joint is not None and self.infers and not problem.swaps_only:
+            self.lattice = self.joint.approximations.lattice()
+        self.settling = settling if self.lattice is None else 0
         self._table = OrderTable.empty(n)
         self._success, self._failure = np.zeros((n, n)), np.zeros((n, n))
 
     def start(self, keys: Keys) -> State:
-        """Start from a random order, or from the fixed one, and random coefficients."""
-        n = self.problem.rows.n_categories
-        order = self.problem.fixed_order
-        if order is None:
-            # swaps on an empty table accept everything: a uniformly random order
-            order = np.arange(n)
-            table = OrderTable.empty(n)
-            swap_moves(*table, order, 20 * n, keys.at(n))
-        state = State(order.copy(), self.sampler.start(keys))
-        self._tabulate(state)
+        """Start from an order drawn from the lattice, a random one, or the fixed one."""
+        state = State(self._first_order(keys), self.sampler.start(keys))
+        self.resume(state)
         return state
+
+    def _first_order(self, keys: Keys) -> NDArray[np.int64]:
+        n = self.problem.rows.n_categories
+        if self.problem.fixed_order is not None:
+            return self.problem.fixed_order.copy()
+        if self.lattice is not None:
+            key = keys.at(n)
+            return self.lattice.draw(np.array([uniform_at(key, j) for j in range(n)]))
+        # swaps on an empty table accept everything: a uniformly random order
+        order = np.arange(n)
+        swap_moves(*OrderTable.empty(n), order, 20 * n, keys.at(n))
+        return order
 
     def resume(self, state: State) -> None:
         """Rebuild what follows from a state that was read from a checkpoint."""
         self.sampler.resume(state.parameters)
         self._tabulate(state)
+        state.log_likelihood = order_log_likelihood(*self._table[:2], state.order)
 
     def sweep(self, state: State, keys: Keys) -> None:
         """Advance `state` by one sweep, in place."""
-        problem, order = self.problem, state.order
         settling = keys.sweep <= self.settling
-        last = len(order) - 1
-        for stick in range(last):
-            parts = self._parts(order, stick)
-            self.sampler.update(state.parameters, int(order[stick]), stick, parts, keys)
-        if problem.fixed_order is None:
-            reference = int(order[last])
-            if problem.scheme == "paper" or settling:
-                parts = self._one_against_the_rest(reference)
-                self.sampler.update(state.parameters, reference, last, parts, keys)
-            else:
-                self.sampler.draw_reference(state.parameters, reference, last, keys)
+        self._update_sticks(state, keys)
+        if self.infers and (settling or not self.exact):
+            self._fit_reference(state, keys)
         self._tabulate(state)
-        if problem.fixed_order is None:
-            self._move_order(state, keys, settling)
-        state.log_likelihood = order_log_likelihood(self._table.stop, self._table.go_on, order)
+        if self.joint is not None and not settling:
+            self._joint_moves(self.joint, state, keys)
+        if self.infers:
+            if self.exact and not settling:
+                self._draw_reference(state, keys)
+                self._weigh_references(state)
+            else:
+                self._table.reference[:] = 0.0
+            self._swap(state, keys)
+        state.log_likelihood = order_log_likelihood(*self._table[:2], state.order)
 
-    def _move_order(self, state: State, keys: Keys, settling: bool) -> None:
-        if self.problem.scheme == "paper" or settling:
-            self._table.reference[:] = 0.0
-        else:
-            self.sampler.reference_log_ratio(state.parameters, self._table.reference)
-        key = keys.at(len(state.order))
-        n = self.problem.n_swaps
-        state.swaps_accepted += swap_moves(*self._table, state.order, n, key)
-        state.swaps_proposed += n
+    def _update_sticks(self, state: State, keys: Keys) -> None:
+        """Section 3.2: given the order, one binary regression per stick."""
+        for stick, category in enumerate(state.order[:-1]):
+            parts = self._parts(state.order, stick)
+            self.sampler.update(state.parameters, int(category), stick, parts, keys)
+
+    def _fit_reference(self, state: State, keys: Keys) -> None:
+        """The printed algorithm: b_iS = 1 for the rows of the reference, 0 for the others."""
+        last = len(state.order) - 1
+        reference = int(state.order[last])
+        stop, go_on = self.problem.labels
+        parts = np.full(last + 1, go_on, dtype=np.int8)
+        parts[reference] = stop
+        self.sampler.update(state.parameters, reference, last, parts, keys)
 
     def _tabulate(self, state: State) -> None:
         """Fill the table from which the likelihood of every order follows."""
@@ -144,24 +192,55 @@ class Sweeper:
         if self.problem.direction == "reverse":
             accept, reject = reject, accept
         self._table.stop[:] = np.diagonal(accept)
-        self._table.go_on[:] = reject
-        state.log_likelihood = order_log_likelihood(*self._table[:2], state.order)
+        self._table.go_on[:] = reject.T
+
+    def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
+        joint.refresh(state.order, state.parameters, self._table, keys)
+        if self.infers and not self.problem.swaps_only:
+            n = len(state.order) - 1 if self.lattice is not None else 1
+            joint.swap_neighbours(state.order, state.parameters, self._table, keys, n)
+
+    def _draw_reference(self, state: State, keys: Keys) -> None:
+        """Draw the reference's parameters from its pseudo-prior and tabulate them."""
+        last = len(state.order) - 1
+        reference = int(state.order[last])
+        if self.approximations is None:
+            self.sampler.draw_prior(state.parameters, reference, last, keys)
+            self._tabulate(state)
+            return
+        sampler: Any = self.sampler
+        coef = np.empty(self.problem.rows.n_columns)
+        self.approximations.one_against_the_rest(reference).draw(
+            keys.at(last, layer=REFERENCE), coef
+        )
+        sampler.try_out(coef, 0, self._success[reference], self._failure[reference])
+        sampler.adopt(state.parameters, reference, coef, 0, keys.at(last, 1, REFERENCE))
+        accept, reject = self._success[reference], self._failure[reference]
+        if self.problem.direction == "reverse":
+            accept, reject = reject, accept
+        self._table.stop[reference] = accept[reference]
+        self._table.go_on[:, reference] = reject
+
+    def _weigh_references(self, state: State) -> None:
+        """Log-ratio of pseudo-prior to prior, at each category's parameters."""
+        if self.approximations is None:  # then the pseudo-prior is the prior
+            return
+        sampler: Any = self.sampler
+        for s, coef in enumerate(state.parameters["coef"]):
+            pseudo = self.approximations.one_against_the_rest(s).log_density(coef)
+            self._table.reference[s] = pseudo - sampler.log_prior(coef)
+
+    def _swap(self, state: State, keys: Keys) -> None:
+        n = self.problem.n_swaps
+        key = keys.at(len(state.order))
+        state.swaps_accepted += swap_moves(*self._table, state.order, n, key)
+        state.swaps_proposed += n
 
     def _parts(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
         """What the rows of each category are on a stick."""
-        stop, go_on = self._labels()
+        stop, go_on = self.problem.labels
         parts = np.empty(len(order), dtype=np.int8)
         parts[order[:stick]] = IMPUTED if self.problem.augmented else ABSENT
         parts[order[stick]] = stop
         parts[order[stick + 1 :]] = go_on
         return parts
-
-    def _one_against_the_rest(self, category: int) -> NDArray[np.int8]:
-        stop, go_on = self._labels()
-        parts = np.full(self.problem.rows.n_categories, go_on, dtype=np.int8)
-        parts[category] = stop
-        return parts
-
-    def _labels(self) -> tuple[int, int]:
-        """The binary labels of stopping and of going on."""
-        return (SUCCESS, FAILURE) if self.problem.direction == "forward" else (FAILURE, SUCCESS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import gzip
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,7 @@ def read_table(path: Path, target: str | None = None) -> pd.DataFrame:
         raise TableError(f"{path} is a folder; give a file that ends in {_listed(ENDINGS)}")
     kind = ending(path)
     try:
-        if kind in PARQUET:
-            table = _read_parquet(path)
-        else:
-            converters: Any = {target: str} if target is not None else None
-            separator = "\t" if kind.startswith(".tsv") else _separator(path, kind)
-            table = pd.read_csv(path, sep=separator, converters=converters, encoding="utf-8-sig")
+        table = _read_parquet(path) if kind in PARQUET else _read_separated(path, kind, target)
     except TableError:
         raise
     except pd.errors.EmptyDataError:
@@ -207,6 +203,24 @@ def need_column(table: pd.DataFrame, name: str, path: Path) -> None:
         raise TableError(f"{path} has no column {name!r}{near or known}")
 
 
+def _read_separated(path: Path, kind: str, target: str | None) -> pd.DataFrame:
+    import pandas as pd
+
+    separator = "\t" if kind.startswith(".tsv") else _separator(path, kind)
+    options: dict[str, Any] = {"sep": separator, "encoding": "utf-8-sig", "index_col": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            table = pd.read_csv(path, **options)
+        except pd.errors.ParserWarning:
+            raise TableError(f"{path}: rows have more cells than the header has names") from None
+    mine = [name for name in table.columns if str(name).strip() == target]
+    if len(mine) == 1:  # once more, as text: numbers would lose their spelling
+        labels = pd.read_csv(path, usecols=mine, dtype=str, keep_default_na=False, **options)
+        table[mine[0]] = labels[mine[0]]
+    return table
+
+
 def _read_parquet(path: Path) -> pd.DataFrame:
     import pandas as pd
 
@@ -223,8 +237,8 @@ def _need_pyarrow(path: Path) -> None:
 
 def _separator(path: Path, kind: str) -> str:
     """Comma, unless the first line has none and has semicolons or tabs."""
-    opened: Any = gzip.open(path, "rb") if kind.endswith(".gz") else path.open("rb")
-    with opened as file:
+    opener: Any = gzip.open if kind.endswith(".gz") else open
+    with opener(path, "rb") as file:
         header = file.readline()
     if b"," not in header:
         for candidate in (b";", b"\t"):

@@ -12,6 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+# How the names of dtypes begin, in pandas, polars and pyarrow alike.
+_NUMBERS = ("int", "uint", "float", "double", "half", "decimal", "bool", "complex", "null")
+_TIMES = ("date", "time", "duration", "period", "interval")
+
 
 def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
     """Covariates as a finite float64 table (and labels, if given).
@@ -26,6 +30,8 @@ def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
     y : array, optional
     """
     _refuse_text_columns(X)
+    if not isinstance(y, str):
+        _refuse_unclear_labels(y)
     checked = validate_data(estimator, X, y, reset=reset, dtype=np.float64, ensure_all_finite=False)
     table = checked[0] if isinstance(checked, tuple) else checked
     _refuse_not_finite(table, getattr(estimator, "feature_names_in_", None))
@@ -34,6 +40,10 @@ def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
 
 def _refuse_text_columns(X) -> None:
     """Name the first column of a data frame that does not hold numbers."""
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise TypeError("X is a lazy frame: call its collect() method and pass the result")
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        raise ValueError(f"X holds dates or times ({X.dtype}), not numbers: turn them into numbers")
     if not (hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "dtypes")):
         return
     for name in X.columns:
@@ -41,15 +51,47 @@ def _refuse_text_columns(X) -> None:
         if not hasattr(column, "dtype"):  # a column name that stands twice
             continue
         kind = str(column.dtype).lower()
-        if kind.startswith(("str", "utf8", "object", "categorical", "category", "date", "time")):
-            try:
-                np.asarray(column, dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"X: could not convert string to float: column {name!r} holds text or dates "
-                    f"({column.dtype}), not numbers. Encode it first, for instance with "
-                    "sklearn.preprocessing.OneHotEncoder, or drop it."
-                ) from None
+        if kind.startswith(_TIMES):
+            raise ValueError(
+                f"X: column {name!r} holds dates or times ({column.dtype}), not numbers. Turn it "
+                "into numbers first, for instance days since some date, or drop it."
+            )
+        if kind.startswith(_NUMBERS):
+            continue
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"X: could not convert string to float: column {name!r} does not hold numbers "
+                f"({column.dtype}). Encode it first, for instance with "
+                "sklearn.preprocessing.OneHotEncoder, or drop it."
+            ) from None
+
+
+def _refuse_unclear_labels(y) -> None:
+    """Refuse missing labels, and text among numbers, which NumPy would turn into text."""
+    labels = y if isinstance(y, list | tuple) else np.asarray(y)
+    if isinstance(labels, np.ndarray) and (labels.dtype != object or labels.ndim != 1):
+        return
+    missing = [i for i, label in enumerate(labels) if _is_missing(label)]
+    if missing:
+        raise ValueError(
+            f"Input y contains NaN or None: {len(missing)} labels are missing, the first in row "
+            f"{missing[0]}. Drop those rows, or give them a class of their own."
+        )
+    texts = sum(isinstance(label, str) for label in labels)
+    if 0 < texts < len(labels):
+        kinds = " and ".join(sorted({type(label).__name__ for label in labels}))
+        raise ValueError(
+            f"y mixes labels of type {kinds}: make them all text or all numbers, for instance "
+            "[str(label) for label in y]"
+        )
+
+
+def _is_missing(label) -> bool:
+    if isinstance(label, float | np.floating):
+        return bool(np.isnan(label))
+    return label is None or type(label).__name__ in ("NAType", "NaTType")  # of pandas
 
 
 def _refuse_not_finite(table: NDArray[np.float64], names) -> None:
@@ -94,7 +136,7 @@ def checked_order(order, classes: NDArray) -> NDArray[np.int64]:
         )
     known = ", ".join(repr(label) for label in index)
     for label in labels:
-        if label not in index:
+        if isinstance(label, list | np.ndarray) or label not in index:
             raise ValueError(f"order: {label!r} is not a class; the classes are {known}")
     if sorted(index[label] for label in labels) != list(range(len(index))):
         missing = [label for label in index if label not in labels]

@@ -50,9 +50,7 @@ def test_gamma(seed, judge):
         if shape < 1e12:
             judge.distribution(f"gamma({shape})", draws, stats.gamma(shape).cdf)
         else:
-            judge.distribution(
-                f"gamma({shape})", (draws - shape) / np.sqrt(shape), stats.norm.cdf
-            )
+            judge.distribution(f"gamma({shape})", (draws - shape) / np.sqrt(shape), stats.norm.cdf)
         if shape > 0.1:
             judge.mean(f"gamma({shape})", draws, shape, np.sqrt(shape))
             judge.variance(f"gamma({shape})", draws, shape, shape)
@@ -149,7 +147,9 @@ def test_truncated_t(seed, judge):
             draws = variates.truncated_t(df, lower, upper, size=N // 4, seed=seed)
             assert lower <= draws.min()
             assert draws.max() <= upper
-            judge.distribution(f"t({df}) in [{lower}, {upper}]", draws, restricted(law, lower, upper))
+            judge.distribution(
+                f"t({df}) in [{lower}, {upper}]", draws, restricted(law, lower, upper)
+            )
     # Far out the law is that of Pareto.
     for df, lower in ((0.1, 1e10), (3.0, 1e6), (7.0, 1e200)):
         draws = variates.truncated_t(df, lower, np.inf, size=N, seed=seed)

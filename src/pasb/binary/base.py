@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from sklearn.base import BaseEstimator
 
 from pasb.rows import Rows
 from pasb.variates.scalar import stream_key
+
+if TYPE_CHECKING:
+    from pasb.binary.laplace import Laplace
 
 Parameters = dict[str, NDArray]
 
@@ -63,16 +66,9 @@ class BinarySampler(ABC):
         `SUCCESS`, `ABSENT`, or `IMPUTED` (the label is drawn from the model).
         """
 
-    def prepare_reference(self, category: int, parts: NDArray[np.int8]) -> None:  # noqa: B027
-        """Fit the pseudo-prior of a category to its one-against-the-rest labels.
-
-        Called once per category before `draw_reference` is used. A model whose
-        pseudo-prior is its prior has nothing to prepare.
-        """
-
     @abstractmethod
-    def draw_reference(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
-        """Draw the reference category's parameters from its pseudo-prior, in place."""
+    def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
+        """Draw the parameters of one category from the prior, in place."""
 
     @abstractmethod
     def log_sums(
@@ -80,13 +76,44 @@ class BinarySampler(ABC):
     ) -> None:
         """Sums of the log-probabilities over the rows of each category.
 
-        ``success[s, j]`` becomes the weighted sum over the rows of s of the log-probability
+        ``success[j, s]`` becomes the weighted sum over the rows of s of the log-probability
         of success under the parameters of category j; likewise ``failure``.
         """
 
-    def reference_log_ratio(self, parameters: Parameters, out: NDArray[np.float64]) -> None:
-        """Log of pseudo-prior over prior at each category's parameters (0: they agree)."""
-        out[:] = 0.0
+
+class Approximable(ABC):
+    """A sampler whose model has a coefficient vector with a nearly normal posterior.
+
+    It can be given proposals: coefficient vectors drawn from a normal approximation, on
+    which the other parameters of the category then depend by their full conditional.
+    """
+
+    @abstractmethod
+    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
+        """Normal approximation to the posterior of the coefficients given labels."""
+
+    @abstractmethod
+    def log_prior(self, coef: NDArray[np.float64]) -> float:
+        """Log-density of a coefficient vector, other parameters integrated out."""
+
+    @abstractmethod
+    def try_out(
+        self,
+        coef: NDArray[np.float64],
+        slot: int,
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        """Log sums, as one row of `BinarySampler.log_sums`, of a proposed vector.
+
+        Proposals that are weighed together use different slots, 0 and 1.
+        """
+
+    @abstractmethod
+    def adopt(
+        self, parameters: Parameters, category: int, coef: NDArray[np.float64], slot: int, key
+    ) -> None:
+        """Make a vector that was tried out the category's, and redraw what depends on it."""
 
 
 class BinaryModel(BaseEstimator, ABC):
@@ -94,6 +121,9 @@ class BinaryModel(BaseEstimator, ABC):
 
     #: the parameters that a kept draw holds, enough to compute probabilities
     kept: tuple[str, ...]
+
+    #: whether the chain may propose coefficients from normal approximations
+    uses_proposals: bool = False
 
     @abstractmethod
     def check(self) -> None:

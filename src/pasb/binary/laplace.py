@@ -1,30 +1,53 @@
-"""Laplace approximation of a binary logistic regression with a normal prior."""
+"""Laplace approximation of a binary logistic regression.
+
+Given the order, the posterior of a stick's coefficients is close to normal. Its normal
+approximation serves three purposes: as a proposal that draws almost independently, as
+the pseudo-prior of a reference category, and for the evidence from which orders are
+compared. As a proposal it gets a wide second component, so that the tails are covered.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from pasb.gaussian import equilibrated_cholesky
+from pasb.binary.prior import CoefficientPrior
+from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
 from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, weighted_gram
 from pasb.vector import vector_exp, vector_softplus
 
+WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
+
 
 class Laplace(NamedTuple):
-    """A normal approximation of a posterior, and the evidence that goes with it."""
+    """A normal approximation of a posterior, and the evidence that goes with it.
+
+    The precision matrix is S^-1 L L' S^-1 with S = diag(`scale`) and L = `factor`.
+    """
 
     mode: NDArray[np.float64]
-    precision: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    factor: NDArray[np.float64]
     log_determinant: float  # of the precision
     log_evidence: float
 
+    def draw(self, key: np.uint64, out: NDArray[np.float64]) -> None:
+        """Draw from the two-component proposal."""
+        draw_around(self.mode, self.scale, self.factor, WIDE_SHARE, WIDTH, key, out)
+
     def log_density(self, at: NDArray[np.float64]) -> float:
-        """Log of the normal density, without the constant that depends on the size only."""
-        away = at - self.mode
-        return 0.5 * self.log_determinant - 0.5 * float(away @ self.precision @ away)
+        """Log-density of the proposal, constants included."""
+        distance = squared_distance(self.mode, self.scale, self.factor, at)
+        n = len(self.mode)
+        narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
+        wide = math.log(WIDE_SHARE) - n * math.log(WIDTH) - 0.5 * distance / WIDTH**2
+        high, low = max(narrow, wide), min(narrow, wide)
+        constant = 0.5 * self.log_determinant - 0.5 * n * math.log(2 * math.pi)
+        return constant + high + math.log1p(math.exp(low - high))
 
 
 @elementwise
@@ -44,18 +67,21 @@ def laplace_logistic(
     rows: Rows,
     labels: NDArray[np.float64],
     weights: NDArray[np.float64],
-    alpha: NDArray[np.float64],
+    prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-7,
 ) -> Laplace:
-    """Mode and curvature of a logistic regression with prior N(0, diag(alpha)^-1).
+    """Mode and curvature of the posterior of a logistic regression.
+
+    A t prior enters by the normal law that touches it at the mode; that gives the right
+    gradient, and a curvature that is always positive.
 
     Parameters
     ----------
     rows : Rows
     labels, weights : array of shape (rows of the blocks,)
         Labels in {0, 1}; a weight of zero leaves a row out.
-    alpha : array of shape (n_columns,)
+    prior : CoefficientPrior
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
     tolerance : float
@@ -65,48 +91,54 @@ def laplace_logistic(
     -------
     Laplace
     """
-    blocks, n_columns = rows.blocks, rows.n_columns
+    blocks, n = rows.blocks, rows.n_columns
     n_blocks, n_padded, _ = blocks.shape
     used = weights.reshape(n_blocks, BLOCK).any(axis=1)
-    gram = np.zeros((n_padded, n_padded))
-    linear = np.zeros(n_padded)
+    gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
     eta = np.zeros((1, n_blocks * BLOCK))
     curvature, residual = np.zeros_like(eta[0]), np.zeros_like(eta[0])
-    beta = np.zeros((1, n_padded))
+    padded_beta = np.zeros((1, n_padded))
+    beta = padded_beta[0, :n]
     if start is not None:
-        beta[0, :n_columns] = start
-    scale, factor = np.zeros(n_columns), np.zeros((n_columns, n_columns))
+        beta[:] = start
+    scale, factor = np.zeros(n), np.zeros((n, n))
 
     def objective() -> float:
-        linear_predictors(blocks, beta, eta)
+        linear_predictors(blocks, padded_beta, eta)
         fit = _newton_terms(eta[0], labels, weights, curvature, residual)
-        return fit - 0.5 * float(alpha @ beta[0, :n_columns] ** 2)
+        return fit + prior.log_density(beta)
 
     value = objective()
-    for _ in range(100):
+    for _ in range(200):
         weighted_gram(blocks, curvature, residual, used, scratch, gram, linear)
-        precision = gram[:n_columns, :n_columns] + np.diag(alpha)
-        gradient = linear[:n_columns] - alpha * beta[0, :n_columns]
-        if not equilibrated_cholesky(precision, scale, factor):
-            break
+        alpha = prior.precision_at(beta)
+        gradient = linear[:n] - alpha * beta
+        _factorise(gram[:n, :n], alpha, scale, factor)
         step = _solve(factor, scale, gradient)
-        decrement = float(gradient @ step)
-        if decrement < 2 * tolerance:
+        if not float(gradient @ step) > 2 * tolerance:
             break
-        here, length = beta[0, :n_columns].copy(), 1.0
+        here, length = beta.copy(), 1.0
         while True:
-            beta[0, :n_columns] = here + length * step
+            beta[:] = here + length * step
             proposed = objective()
             if proposed >= value or length < 1e-6:
                 break
             length *= 0.5
         value = proposed
-    precision = np.tril(gram[:n_columns, :n_columns]) + np.diag(alpha)
-    precision += np.tril(precision, -1).T
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
-    evidence = value + 0.5 * float(np.sum(np.log(alpha))) - 0.5 * log_determinant
-    return Laplace(beta[0, :n_columns].copy(), precision, log_determinant, evidence)
+    evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
+    return Laplace(beta.copy(), scale, np.tril(factor), log_determinant, evidence)
+
+
+def _factorise(gram, alpha, scale, factor) -> None:
+    """Factor ``gram + diag(alpha)``, with more on the diagonal if rounding demands it."""
+    diagonal = np.arange(len(alpha))
+    gram[diagonal, diagonal] += alpha
+    ridge = 1e-12
+    while not equilibrated_cholesky(gram, scale, factor):
+        gram[diagonal, diagonal] *= 1 + ridge
+        ridge *= 10
 
 
 def _solve(factor, scale, right):

@@ -11,7 +11,7 @@ section 3 of the paper).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from numba import njit
@@ -21,13 +21,15 @@ from pasb.binary.base import (
     ABSENT,
     IMPUTED,
     SUCCESS,
+    Approximable,
     BinaryModel,
     BinarySampler,
     Keys,
     Parameters,
 )
 from pasb.binary.laplace import Laplace, laplace_logistic
-from pasb.binary.scale_move import coefficient_log_prior, scale_moves
+from pasb.binary.prior import CoefficientPrior
+from pasb.binary.scale_move import scale_moves
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import (
     BLOCK,
@@ -58,9 +60,10 @@ class Logistic(BinaryModel):
         coefficient a t distribution with 4 degrees of freedom and scale 2. The paper's
         choice, 1e-3 and 1e-3, is nearly improper: a coefficient of zero with infinite
         precision is then an absorbing state.
-    n_scale_moves : int, default=2
-        Metropolis moves a sweep that stretch a coefficient vector as a whole; 0 leaves
-        plain Gibbs sampling, as in the paper.
+    moves : {"mixed", "gibbs"}, default="mixed"
+        "gibbs" is plain Gibbs sampling, as in the paper. "mixed" adds Metropolis moves that
+        stretch a coefficient vector as a whole, and independence proposals from normal
+        approximations, for coefficients alone and together with the order. Both are exact.
     """
 
     kept = ("coef",)
@@ -71,12 +74,16 @@ class Logistic(BinaryModel):
         precision: float | str = "ard",
         shape: float = 2.0,
         rate: float = 8.0,
-        n_scale_moves: int = 2,
+        moves: str = "mixed",
     ):
         self.precision = precision
         self.shape = shape
         self.rate = rate
-        self.n_scale_moves = n_scale_moves
+        self.moves = moves
+
+    @property
+    def uses_proposals(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return self.moves == "mixed"
 
     def check(self) -> None:  # noqa: D102
         if self.precision != "ard" and not _positive(self.precision):
@@ -86,8 +93,8 @@ class Logistic(BinaryModel):
         for name in ("shape", "rate"):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
-        if not (isinstance(self.n_scale_moves, Integral) and self.n_scale_moves >= 0):
-            raise ValueError(f"n_scale_moves must be 0 or more, not {self.n_scale_moves!r}")
+        if self.moves not in ("mixed", "gibbs"):
+            raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
 
     def sampler(self, rows: Rows) -> LogisticSampler:  # noqa: D102
         return LogisticSampler(self, rows)
@@ -96,10 +103,8 @@ class Logistic(BinaryModel):
         return {"coef": (n_columns,)}
 
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
-        if self.precision == "ard":
-            alpha = rng.gamma(self.shape, 1 / self.rate, n_columns)
-        else:
-            alpha = np.full(n_columns, float(self.precision))
+        prior = CoefficientPrior.of(self.precision, self.shape, self.rate)
+        alpha = prior.simulate(n_columns, rng)
         return {"coef": rng.standard_normal(n_columns) / np.sqrt(alpha), "precision": alpha}
 
     def log_probabilities(  # noqa: D102
@@ -116,17 +121,13 @@ class Logistic(BinaryModel):
         return eta.reshape(shape), log_failure.reshape(shape)
 
 
-class LogisticSampler(BinarySampler):
+class LogisticSampler(BinarySampler, Approximable):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows):
         self.rows = rows
-        self.ard = model.precision == "ard"
-        self.n_scale_moves = int(model.n_scale_moves)
-        # a fixed precision is shape / rate as well
-        self.shape = float(model.shape if self.ard else model.precision)
-        self.rate = float(model.rate if self.ard else 1.0)
-        self.initial_precision = self.shape / self.rate
+        self.prior = CoefficientPrior.of(model.precision, model.shape, model.rate)
+        self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0}
         n_blocks, n_padded, _ = rows.blocks.shape
         n_rows, n_columns, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
@@ -139,19 +140,17 @@ class LogisticSampler(BinarySampler):
         self.scratch = np.zeros((n_padded, BLOCK))
         self.scale = np.zeros(n_columns)
         self.factor = np.zeros((n_columns, n_columns))
-        self.pseudo_prior: dict[int, Laplace] = {}
+        self.tried_coef = np.zeros((2, n_padded))
+        self.tried_eta = np.zeros((2, n_rows))
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
             _normals(keys.at(s, layer=COEFFICIENTS), coef[s])
-        parameters = {
-            "coef": coef / np.sqrt(shape[1]),
-            "precision": np.full(shape, self.initial_precision),
-        }
-        self._predict(parameters)
-        return parameters
+        coef /= np.sqrt(shape[1])
+        precision = np.full(shape, self.prior.shape / self.prior.rate)
+        return {"coef": coef, "precision": precision}
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
         self._predict(parameters)
@@ -189,50 +188,60 @@ class LogisticSampler(BinarySampler):
             coef[:] = draw_by_qr(X, self.latents[: rows.n_rows], alpha, linear, key)
         if self.n_scale_moves:
             self._stretch(coef, category, parts, keys.at(stick, layer=SCALE))
-        if self.ard:
-            _draw_precisions(coef, self.shape, self.rate, keys.at(stick, layer=PRECISIONS), alpha)
+        self._draw_precision(coef, alpha, keys.at(stick, layer=PRECISIONS))
 
-    def prepare_reference(self, category: int, parts: NDArray[np.int8]) -> None:
-        """Take the Laplace approximation of the one-against-the-rest fit as pseudo-prior."""
-        labels, weights = np.zeros(self.eta.shape[1]), np.zeros(self.eta.shape[1])
-        weights[: self.rows.n_rows] = self.rows.weights
-        labels[: self.rows.n_rows] = parts[self.rows.categories] == SUCCESS
-        alpha = np.full(self.rows.n_columns, self.initial_precision)
-        self.pseudo_prior[category] = laplace_logistic(self.rows, labels, weights, alpha)
-
-    def draw_reference(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, keys: Keys
-    ) -> None:
+    def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        approximation = self.pseudo_prior[category]
-        draw_from_precision(
-            approximation.precision,
-            approximation.precision @ approximation.mode,
-            keys.at(stick, layer=COEFFICIENTS),
-            self.scale,
-            self.factor,
-            coef,
-        )
-        if self.ard:
-            _draw_precisions(coef, self.shape, self.rate, keys.at(stick, layer=PRECISIONS), alpha)
+        _normals(keys.at(stick, layer=COEFFICIENTS), coef)
+        if self.prior.ard:
+            # the conditional given no coefficient at all
+            shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
+            _draw_precisions(
+                nothing, shape, self.prior.rate, keys.at(stick, layer=PRECISIONS), alpha
+            )
+        coef /= np.sqrt(alpha)
 
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
         self._predict(parameters)
-        _sum_logs(self.eta, self.rows.weights, self.rows.bounds, success, failure)
+        for j, eta in enumerate(self.eta):
+            _sum_logs(eta, self.rows.weights, self.rows.bounds, success[j], failure[j])
 
-    def reference_log_ratio(self, parameters: Parameters, out: NDArray[np.float64]) -> None:
-        """Log of the pseudo-prior over the prior, up to one constant for all categories.
+    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
+        labels, weights = np.zeros(self.eta.shape[1]), np.zeros(self.eta.shape[1])
+        part = parts[self.rows.categories]
+        n = self.rows.n_rows
+        weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
+        labels[:n] = part == SUCCESS
+        return laplace_logistic(self.rows, labels, weights, self.prior, start)
 
-        The prior's precisions are integrated out; given the coefficients they have the
-        same law under both.
-        """
-        for s, approximation in self.pseudo_prior.items():
-            coef = parameters["coef"][s]
-            pseudo = approximation.log_density(coef)
-            prior = coefficient_log_prior(coef, 1.0, self.ard, self.shape, self.rate)
-            out[s] = pseudo - prior
+    def log_prior(self, coef: NDArray[np.float64]) -> float:  # noqa: D102
+        return self.prior.log_density(coef)
+
+    def try_out(  # noqa: D102
+        self,
+        coef: NDArray[np.float64],
+        slot: int,
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        self.tried_coef[slot, : len(coef)] = coef
+        linear_predictors(
+            self.rows.blocks, self.tried_coef[slot : slot + 1], self.tried_eta[slot : slot + 1]
+        )
+        _sum_logs(self.tried_eta[slot], self.rows.weights, self.rows.bounds, success, failure)
+
+    def adopt(  # noqa: D102
+        self, parameters: Parameters, category: int, coef: NDArray[np.float64], slot: int, key
+    ) -> None:
+        parameters["coef"][category] = coef
+        self.eta[category] = self.tried_eta[slot]
+        self._draw_precision(coef, parameters["precision"][category], key)
+
+    def _draw_precision(self, coef, alpha, key) -> None:
+        if self.prior.ard:
+            _draw_precisions(coef, self.prior.shape, self.prior.rate, key, alpha)
 
     def _stretch(
         self, coef: NDArray[np.float64], category: int, parts: NDArray[np.int8], key: np.uint64
@@ -245,9 +254,7 @@ class LogisticSampler(BinarySampler):
             self.rows.weights,
             self.rows.bounds,
             parts,
-            self.ard,
-            self.shape,
-            self.rate,
+            *self.prior,
             self.n_scale_moves,
             key,
             coef,
@@ -319,16 +326,14 @@ def _log_success_and_failure(eta, log_failure):
 @summing
 def _sum_logs(eta, weights, bounds, success, failure):
     """Weighted sums of the log-probabilities over the rows of each category."""
-    n_categories = eta.shape[0]
-    for j in range(n_categories):
-        for s in range(n_categories):
-            e = eta[j, bounds[s] : bounds[s + 1]]
-            h = weights[bounds[s] : bounds[s + 1]]
-            total_success = 0.0
-            total_failure = 0.0
-            for i in range(e.size):
-                both = vector_log1p_exp_neg(abs(e[i]))
-                total_success += h[i] * (min(e[i], 0.0) - both)
-                total_failure -= h[i] * (max(e[i], 0.0) + both)
-            success[s, j] = total_success
-            failure[s, j] = total_failure
+    for s in range(bounds.shape[0] - 1):
+        e = eta[bounds[s] : bounds[s + 1]]
+        h = weights[bounds[s] : bounds[s + 1]]
+        total_success = 0.0
+        total_failure = 0.0
+        for i in range(e.size):
+            both = vector_log1p_exp_neg(abs(e[i]))
+            total_success += h[i] * (min(e[i], 0.0) - both)
+            total_failure -= h[i] * (max(e[i], 0.0) + both)
+        success[s] = total_success
+        failure[s] = total_failure

@@ -15,6 +15,7 @@ import math
 from numba import njit
 
 from pasb.binary.base import FAILURE, SUCCESS
+from pasb.binary.prior import coefficient_log_prior
 from pasb.rows import summing
 from pasb.variates.scalar import normal, open_stream, uniform
 from pasb.vector import vector_log1p_exp_neg
@@ -35,22 +36,6 @@ def _log_likelihood(eta, factor, weights, bounds, parts):
         for i in range(e.size):
             x = signed * e[i]
             total += h[i] * (min(x, 0.0) - vector_log1p_exp_neg(abs(x)))
-    return total
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def coefficient_log_prior(coef, factor, ard, shape, rate):
-    """Log of the prior of stretched coefficients, precisions integrated out.
-
-    Without `ard` the precision is fixed at shape / rate. Constants are left out.
-    """
-    total = 0.0
-    for v in range(coef.shape[0]):
-        square = 0.5 * (factor * coef[v]) ** 2
-        if ard:
-            total -= (shape + 0.5) * math.log(rate + square)
-        else:
-            total -= shape / rate * square
     return total
 
 

@@ -13,6 +13,13 @@ from pasb.variates.scalar import open_stream, uniform
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
+def uniform_at(key, row):
+    """Return the first uniform variate of a row's stream, for decisions taken in Python."""
+    value, _ = uniform(open_stream(key, row))
+    return value
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
 def swap_gain(stop, go_on, reference, order, a, b):
     """Gain in the log of the target when the categories on sticks a < b trade places."""
     u = order[a]

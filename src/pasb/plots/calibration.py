@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +13,11 @@ from pasb.plots import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+FEW = 5  # rows in a bin below which its point is drawn faint
 
-class Calibration(NamedTuple):
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
     """Rows in bins of the probability of their predicted class.
 
     Attributes
@@ -58,7 +62,7 @@ def reliability(
 
     Points on the diagonal are calibrated; below it the model was too sure. Bars show
     90% Wilson intervals of the frequencies, and the strip on top how many rows each bin
-    holds. The title gives the expected calibration error (ECE).
+    holds; bins of a few rows are faint. The title gives the expected calibration error (ECE).
 
     Parameters
     ----------
@@ -83,17 +87,12 @@ def reliability(
     ax.plot([0, 1], [0, 1], color=style.SOFT, linewidth=1.0, linestyle=(0, (4, 3)))
     held = cal.count > 0
     lower, upper = _wilson(cal.accuracy[held], cal.count[held])
-    ax.vlines(cal.confidence[held], lower, upper, color=style.COLOURS[0], linewidth=1.6, alpha=0.55)
-    ax.plot(
-        cal.confidence[held],
-        cal.accuracy[held],
-        color=style.COLOURS[0],
-        linewidth=1.4,
-        marker="o",
-        markersize=5.5,
-        markeredgecolor="white",
-        markeredgewidth=0.8,
-    )
+    firm = np.where(cal.count[held] >= FEW, 1.0, 0.35)  # a few rows say little
+    x, height = cal.confidence[held], cal.accuracy[held]
+    shades = [(*style.rgb(style.COLOURS[:1])[0], alpha) for alpha in firm]
+    ax.vlines(x, lower, upper, colors=shades, linewidth=1.6)
+    ax.scatter(x, height, s=38, color=shades, edgecolors="white", linewidths=0.9, zorder=3)
+    ax.plot(x[firm == 1], height[firm == 1], color=style.COLOURS[0], linewidth=1.2, alpha=0.8)
     chance = 1 / len(model.classes_)
     left = max(0.0, np.floor(10 * min(chance, float(np.nanmin(cal.confidence)))) / 10)
     ax.set_xlim(left, 1.015)
@@ -116,8 +115,7 @@ def reliability(
     style.title(
         strip,
         "Calibration",
-        f"expected calibration error {cal.error:.3f}; bars: number of the {int(cal.count.sum())} "
-        "rows",
+        f"expected calibration error {cal.error:.3f} on {int(cal.count.sum()):,} rows",
     )
     return ax
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pasb.plots import style
 
@@ -49,33 +50,61 @@ def coefficients(
     style.check_fitted(model)
     if not 0 < interval < 1:
         raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
-    order = model._orders_by_frequency()[0][0]
+    order, values = _inner_coefficients(model)
     n_sticks = min(sticks, len(order) - 1)
-    in_order = (model.draws_.order == order).all(axis=2)
-    values = model.draws_.parameters["coef"][in_order][:, order[:n_sticks], 1:]
-    size = np.abs(values.mean(axis=0)).max(axis=0)
+    size = np.abs(values[:, :n_sticks].mean(axis=0)).max(axis=0)
     chosen = np.argsort(-size, kind="stable")[:top]
-    names = style.pretty([model._feature_names()[k] for k in chosen])
     if figure is None:
         figure = style.new_figure(2.4 + 2.6 * n_sticks, 1.4 + 0.27 * len(chosen))
     axes = figure.subplots(1, n_sticks, squeeze=False, sharey=True)[0]
-    palette = style.colours(len(model.classes_))
-    unit = _UNITS.get(model.scale, "unit")
     for stick, ax in enumerate(axes):
-        category = order[stick]
-        _panel(ax, values[:, stick, chosen], interval, palette[category])
-        after = [str(model.classes_[k]) for k in order[stick + 1 :]]
-        rest = " or ".join(after) if len(after) < 4 else f"the {len(after)} classes behind"
-        style.title(
-            ax, f"{stick + 1}. {style.shortened(model.classes_[category], 18)}", f"against {rest}"
-        )
-        ax.set_xlabel(f"log-odds per {unit}", fontsize=style.SMALL, color=style.INK)
-    axes[0].set_yticks(range(len(chosen)), names)
-    axes[0].set_ylim(len(chosen) - 0.4, -0.6)
+        _stick(ax, model, order, stick, values[:, stick, chosen], interval)
+    _name_rows(axes[0], model, chosen)
     return figure
 
 
-def _panel(ax: Axes, values: np.ndarray, interval: float, colour: Any) -> None:
+def stick_coefficients(
+    model: Any, ax: Axes, *, stick: int = 1, interval: float = 0.9, top: int = 10
+) -> Axes:
+    """Draw the largest coefficients of one stick, counted from 1."""
+    order, values = _inner_coefficients(model)
+    chosen = np.argsort(-np.abs(values[:, stick - 1].mean(axis=0)), kind="stable")[:top]
+    _stick(ax, model, order, stick - 1, values[:, stick - 1, chosen], interval)
+    _name_rows(ax, model, chosen)
+    return ax
+
+
+def _inner_coefficients(model: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The most probable order, and (draw, stick, covariate) slopes of the draws in it."""
+    order = model._orders_by_frequency()[0][0]
+    in_order = (model.draws_.order == order).all(axis=2)
+    return order, model.draws_.parameters["coef"][in_order][:, order[:-1], 1:]
+
+
+def _name_rows(ax: Axes, model: Any, chosen: NDArray[np.int64]) -> None:
+    ax.set_yticks(range(len(chosen)), style.pretty([model._feature_names()[k] for k in chosen]))
+    ax.set_ylim(len(chosen) - 0.4, -0.6)
+
+
+def _stick(
+    ax: Axes,
+    model: Any,
+    order: NDArray[np.int64],
+    stick: int,
+    values: NDArray[np.float64],
+    interval: float,
+) -> None:
+    category = order[stick]
+    _panel(ax, values, interval, style.colours(len(order))[category])
+    after = [str(model.classes_[k]) for k in order[stick + 1 :]]
+    rest = " or ".join(after) if len(after) < 4 else f"the {len(after)} classes behind"
+    name = style.shortened(model.classes_[category], 18)
+    style.title(ax, f"{stick + 1}. {name}", f"against {rest}")
+    unit = _UNITS.get(model.scale, "unit")
+    ax.set_xlabel(f"log-odds per {unit}", fontsize=style.SMALL, color=style.INK)
+
+
+def _panel(ax: Axes, values: NDArray[np.float64], interval: float, colour: Any) -> None:
     tails = (0.5 - interval / 2, 0.25, 0.75, 0.5 + interval / 2)
     low, lower, upper, high = np.quantile(values, tails, axis=0)
     ax.axvline(0, color=style.SOFT, linewidth=0.8)
@@ -94,5 +123,6 @@ def _panel(ax: Axes, values: np.ndarray, interval: float, colour: Any) -> None:
             zorder=3,
         )
     style.tidy(ax, grid="x")
+    ax.locator_params(axis="x", nbins=6)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)

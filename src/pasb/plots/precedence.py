@@ -70,6 +70,7 @@ def order_matrix(model: Any, ax: Axes) -> Axes:
     names = [style.shortened(model.classes_[k], 14) for k in ranking]
     colour_map = style.shade(style.COLOURS[0])
     ax.imshow(np.ma.masked_invalid(shown), cmap=colour_map, vmin=0, vmax=1, aspect="auto")
+    ax.set_facecolor("#F4F4F4")
     if n <= MOST_NUMBERS:
         for (a, b), value in np.ndenumerate(shown):
             if a != b:
@@ -87,7 +88,7 @@ def order_matrix(model: Any, ax: Axes) -> Axes:
         ax.set_yticks(np.arange(n - 1) + 0.5, minor=True)
         ax.grid(True, which="minor", color="white", linewidth=2)
     ax.tick_params(which="both", length=0)
-    if n > 4 or max(map(len, names)) > 9:
+    if sum(map(len, names)) > 34:
         ax.tick_params(axis="x", labelrotation=40)
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
@@ -116,16 +117,16 @@ def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
         )
     labels = [_order_name(model.classes_[order]) for order in orders[:n_shown]]
     ax.set_yticks(range(n_shown), labels)
-    ax.set_ylim(max(n_shown, 3) - 0.4, -0.6)
-    ax.set_xlim(0, max(0.25, float(shares[0])) * 1.45)
+    ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
+    ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
     style.tidy(ax)
     ax.tick_params(axis="y", length=0)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0, labelbottom=False)
     rest = len(orders) - n_shown
-    detail = "first stick to last, with posterior probability"
+    detail = "first stick to last; share of all draws"
     if rest:
-        detail += f"; {rest} more share {shares[n_shown:].sum():.0%}"
+        detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, "The most probable orders", detail)
     return ax
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which stay apart in all common kinds of colour blindness.
 # Yellow comes last, as it is hard to see on white.
@@ -37,9 +37,11 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure outside pyplot; an ImportError says how to get matplotlib."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise ImportError("pictures need matplotlib: pip install 'pasb[plots]'") from None
-    return Figure(figsize=(width, height), layout="constrained", dpi=110)
+    layout = ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1, wspace=0.04)
+    return Figure(figsize=(width, height), layout=layout, dpi=110)
 
 
 def colours(n: int) -> list[Any]:
@@ -72,7 +74,9 @@ def tidy(ax: Axes, *, grid: str | None = None) -> Axes:
 
 
 def title(ax: Axes, text: str, detail: str = "") -> None:
-    """A bold title on the left, with a line of detail below it in grey."""
+    """A bold title on the left, with a line of detail below it in grey; replaces older ones."""
+    for old in [text for text in ax.texts if text.get_gid() == "detail"]:
+        old.remove()
     if detail:
         ax.annotate(
             detail,
@@ -80,6 +84,7 @@ def title(ax: Axes, text: str, detail: str = "") -> None:
             xytext=(0, 5),
             xycoords="axes fraction",
             textcoords="offset points",
+            gid="detail",
             fontsize=SMALL,
             color=SOFT,
             ha="left",
@@ -95,16 +100,11 @@ def title(ax: Axes, text: str, detail: str = "") -> None:
     )
 
 
-def heading(figure: Figure | SubFigure, text: str) -> None:
-    """A bold heading over a whole figure, on the left."""
-    figure.suptitle(text, x=0.01, ha="left", fontsize=TITLE + 1, fontweight="bold", color=INK)
-
-
 def shade(colour: str) -> LinearSegmentedColormap:
-    """A colour map from white to `colour`."""
+    """A colour map from near white to `colour`."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("shade", ["#FFFFFF", colour])
+    return LinearSegmentedColormap.from_list("shade", ["#EAF2F8", colour])
 
 
 def shortened(text: object, most: int = 22) -> str:
@@ -113,7 +113,7 @@ def shortened(text: object, most: int = 22) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def pretty(names: Sequence[object], most: int = 24) -> list[str]:
+def pretty(names: Sequence[object], most: int = 30) -> list[str]:
     """Column names as one reads them: underscores become spaces."""
     return [shortened(str(name).replace("_", " "), most) for name in names]
 

@@ -22,8 +22,8 @@ def trace(
     """Draw the log-likelihood and a few class probabilities by draw, a colour a chain.
 
     Chains that agree look like one band, and their densities on the right lie on one
-    another. The probabilities shown are those with the largest R-hat, so nothing that
-    was watched looks worse.
+    another. The probabilities shown are, among those that vary noticeably, the ones with
+    the largest R-hat.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ def trace(
     panels: list[tuple[str, NDArray[np.float64], float]] = [
         ("Log-likelihood", draws.log_likelihood, seen.rhat_log_likelihood)
     ]
-    chosen = _least_settled(seen.rhat_probability, n_probabilities)
-    if chosen:
+    if n_probabilities > 0:
         probabilities = model._monitored_probabilities()
         rows = model._monitored["row"]
+        chosen = _least_settled(seen.rhat_probability, probabilities, n_probabilities)
         for row, category in chosen:
             panels.append(
                 (
@@ -61,12 +61,9 @@ def trace(
         _lines(line_ax, values)
         _densities(density_ax, values)
         style.title(line_ax, name, f"R-hat {rhat:.2f}")
-        if name.startswith("P("):
-            line_ax.set_ylim(-0.03, 1.03)
     for ax in axes[:-1, 0]:
         ax.tick_params(labelbottom=False)
     axes[-1, 0].set_xlabel("draw", fontsize=style.LABEL, color=style.INK)
-    axes[-1, 1].set_xlabel("density", fontsize=style.LABEL, color=style.INK)
     if draws.n_chains <= len(style.COLOURS):
         handles, labels = axes[0, 0].get_legend_handles_labels()
         legend = axes[0, 0].legend(
@@ -87,9 +84,12 @@ def trace(
     return figure
 
 
-def _least_settled(rhat: NDArray[np.float64], n: int) -> list[tuple[int, int]]:
-    """The rows whose R-hat is largest, and the class in each that has it."""
-    filled = np.nan_to_num(rhat, nan=0.0)
+def _least_settled(
+    rhat: NDArray[np.float64], probabilities: NDArray[np.float64], n: int
+) -> list[tuple[int, int]]:
+    """Rows with a large R-hat, and the class in each that has it; dull ones come last."""
+    varies = probabilities.std(axis=(0, 1)) > 0.03
+    filled = np.nan_to_num(rhat, nan=0.0) * np.where(varies, 1.0, 1e-3)
     rows = np.argsort(-filled.max(axis=1), kind="stable")[:n]
     return [(int(row), int(np.argmax(filled[row]))) for row in rows]
 

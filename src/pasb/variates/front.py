@@ -18,6 +18,7 @@ from pasb.variates.scalar.binomials import LARGEST_COUNT
 from pasb.variates.scalar.poissons import LARGEST_RATE
 from pasb.variates.scalar.polya_gammas import EXACT_H_LIMIT
 from pasb.variates.scalar.stream import stream_key
+from pasb.variates.scalar.truncated import SMALLEST_DF
 
 Seed = int | np.random.Generator | None
 Size = int | tuple[int, ...] | None
@@ -168,7 +169,7 @@ def _draw(
 ) -> Result:
     """Broadcast the arguments, run the kernel, and shape the result."""
     shape = _shape(size, arguments)
-    out = np.empty(shape, dtype=dtype)
+    out: np.ndarray = np.empty(shape, dtype=dtype)
     flat = []
     for array in arguments.values():
         # One number for all elements is passed as it is; the kernel does not step on.
@@ -529,7 +530,9 @@ def truncated_t(
     True
     """
     low, high = _interval(lower, upper)
-    arguments = {"df": _positive("df", df), "lower": low, "upper": high}
+    freedom = _reals("df", df)
+    _require("df", freedom, freedom >= SMALLEST_DF, "at least 1e-300")
+    arguments = {"df": freedom, "lower": low, "upper": high}
     return _draw("truncated_t", size, seed, arguments)
 
 

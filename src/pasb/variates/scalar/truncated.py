@@ -1,8 +1,9 @@
 """Standard normal and Student t variates restricted to an interval.
 
 The *energy* of a point is W = x^2/2 for the normal and W = n/2 log(1 + x^2/n) for the t
-with n degrees of freedom, whose density is exp(-W) (1 + x^2/n)^(-1/2). After turning the interval to the right of zero if it lies
-to the left, one of three exact rejections is used, each with a bounded cost:
+with n degrees of freedom, whose density is exp(-W) (1 + x^2/n)^(-1/2). An interval that
+reaches farther to the left of zero than to the right is mirrored. Then one of three exact
+rejections is used, each with a bounded cost:
 
 * the interval lies in the tail: the law of W is a shifted exponential but for a factor
   that falls, so a truncated exponential is proposed, however far the tail and however
@@ -27,6 +28,9 @@ _TAIL = 0.6
 
 _SHORT = 2.0
 """Energy at the farther bound up to which an interval counts as short."""
+
+SMALLEST_DF = 1e-300
+"""Fewest degrees of freedom of `truncated_t`."""
 
 _HUGE = 1e150
 """A number whose square is still finite."""
@@ -154,10 +158,10 @@ def truncated_t(stream, df, lower, upper):
     """Draw a Student t in [lower, upper]; either bound may be infinite.
 
     Infinite `df` is the normal. NaN if a bound is NaN, the interval is empty, or df is
-    not positive. Where the law itself reaches beyond the largest floating-point number,
+    below `SMALLEST_DF`. Where the law itself reaches beyond the largest floating-point number,
     as for df = 0.01, a draw may be infinite.
     """
-    if _is_empty(lower, upper) or not df > 0.0:
+    if _is_empty(lower, upper) or not df >= SMALLEST_DF:
         return np.nan, stream
     if df > 1e15:
         return truncated_normal(stream, lower, upper)

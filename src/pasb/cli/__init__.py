@@ -1,0 +1,196 @@
+"""The command line: ``pasb fit``, ``predict``, ``summary`` and ``demo``.
+
+Only the options live here. What the commands do is in the files beside this one, which
+load when a command runs, so that ``pasb --help`` is quick.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pasb import __version__
+from pasb.cli.failures import reported
+
+app = typer.Typer(
+    help="Bayesian multinomial regression by permuted and augmented stick breaking.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Model(StrEnum):
+    """Binary models that can sit on the sticks."""
+
+    logistic = "logistic"
+
+
+class Scheme(StrEnum):
+    """How orders are sampled."""
+
+    exact = "exact"
+    paper = "paper"
+
+
+class Scale(StrEnum):
+    """How covariates are scaled inside the model."""
+
+    standard = "standard"
+    range = "range"
+    none = "none"
+
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
+Traceback = Annotated[bool, typer.Option("--traceback", hidden=True)]
+ModelFile = Annotated[Path, typer.Argument(help="A model written by `pasb fit`.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pasb {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def fit(
+    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet, with a header.")],
+    target: Annotated[str, typer.Option(help="The column of class labels.")],
+    out: Annotated[Path, typer.Option(help="Where to save the model, e.g. model.pasb.")],
+    model: Annotated[Model, typer.Option(help="The binary model of each stick.")] = Model.logistic,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.")
+    ] = None,
+    test: Annotated[
+        float | None,
+        typer.Option(metavar="FRACTION", help="Hold out this share of the rows to test on."),
+    ] = None,
+    chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
+    warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up.")] = 1000,
+    draws: Annotated[int, typer.Option(min=1, help="Draws kept of each chain.")] = 1000,
+    thin: Annotated[int, typer.Option(min=1, help="Sweeps from one draw to the next.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="The same seed gives the same draws.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Chains at the same time; one on every core by default.")
+    ] = None,
+    order: Annotated[
+        str, typer.Option(help='"infer", or all classes from the first stick to the last: "a,b,c".')
+    ] = "infer",
+    scheme: Annotated[
+        Scheme, typer.Option(help="Sample orders exactly, or as the paper's algorithm does.")
+    ] = Scheme.exact,
+    scale: Annotated[
+        Scale, typer.Option(help="Scale covariates inside: variance 1, range [-1, 1], or not.")
+    ] = Scale.standard,
+    precision: Annotated[
+        str, typer.Option(help='Prior precision of coefficients: "ard" (learnt) or a number.')
+    ] = "ard",
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder to save to while sampling, and to resume from.")
+    ] = None,
+    progress: Annotated[
+        bool | None,
+        typer.Option("--progress/--no-progress", help="By default, in a terminal only."),
+    ] = None,
+    force: Force = False,
+    traceback: Traceback = False,
+) -> None:
+    """Fit a model to a table, print what it found, and save it.
+
+    Ctrl-C ends the sampling early and keeps the draws made so far.
+    """
+    from pasb.cli.fitting import Settings, fit_table
+
+    settings = Settings(
+        model=model.value,
+        chains=chains,
+        warmup=warmup,
+        draws=draws,
+        thin=thin,
+        seed=seed,
+        jobs=jobs,
+        order=order,
+        scheme=scheme.value,
+        scale=None if scale is Scale.none else scale.value,
+        precision=precision,
+        checkpoint=checkpoint,
+        progress="auto" if progress is None else progress,
+    )
+    with reported(traceback):
+        fit_table(table, target, out, settings, drop or [], test, force)
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    table: Annotated[Path, typer.Argument(help="Rows to predict; extra columns are ignored.")],
+    out: Annotated[
+        Path | None, typer.Option(help="CSV, TSV or Parquet to write; else a look is printed.")
+    ] = None,
+    interval: Annotated[float, typer.Option(help="Probability of the credible intervals.")] = 0.9,
+    proba: Annotated[
+        bool, typer.Option("--proba/--no-proba", help="With class probabilities and intervals.")
+    ] = True,
+    target: Annotated[
+        str | None, typer.Option(help="Column of true labels: report error and log loss too.")
+    ] = None,
+    force: Force = False,
+    traceback: Traceback = False,
+) -> None:
+    """Predict the classes of new rows, with probabilities and credible intervals."""
+    from pasb.cli.predicting import predict_table
+
+    with reported(traceback):
+        predict_table(model, table, out, interval, proba, target, force)
+
+
+@app.command()
+def summary(
+    model: ModelFile,
+    everything: Annotated[bool, typer.Option("--all", help="Show every coefficient.")] = False,
+    interval: Annotated[float, typer.Option(help="Probability of the credible intervals.")] = 0.9,
+    traceback: Traceback = False,
+) -> None:
+    """Print what a saved model found: convergence, order and coefficients."""
+    from pasb.cli.fitting import summarise_file
+
+    with reported(traceback):
+        summarise_file(model, everything, interval)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("pasb-demo"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer draws, to see that it runs.")] = (
+        False
+    ),
+    traceback: Traceback = False,
+) -> None:
+    """Fit the vehicle silhouettes, explain the results, and draw pictures."""
+    from pasb.demo import run
+
+    with reported(traceback):
+        run(out, quick=quick)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

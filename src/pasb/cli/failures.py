@@ -1,0 +1,71 @@
+"""Errors as users see them: one or two lines and an exit code, no traceback.
+
+0 is success, 1 a computation that failed, 2 wrong usage or bad input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from pasb.errors import PasbError
+
+FAILED, REFUSED = 1, 2
+
+
+class UsageError(PasbError, ValueError):
+    """Options or files that do not fit together."""
+
+
+@contextmanager
+def reported(traceback: bool = False) -> Iterator[None]:
+    """Turn errors into a message on stderr and an exit code.
+
+    Parameters
+    ----------
+    traceback : bool
+        Let them through instead, for those who look for a bug.
+    """
+    try:
+        yield
+    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if traceback:
+            raise
+        typer.echo(f"Error: {_message(error)}", err=True)
+        raise typer.Exit(REFUSED if _is_refusal(error) else FAILED) from None
+
+
+def _is_refusal(error: Exception) -> bool:
+    """Whether the cause is what the user gave, not the computation."""
+    import numpy as np
+
+    if isinstance(error, ArithmeticError | np.linalg.LinAlgError | MemoryError):
+        return False
+    return isinstance(error, PasbError | ValueError | OSError | ImportError)
+
+
+def _message(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {(error.strerror or text).lower()}"
+    elif not _is_refusal(error):
+        text = (
+            f"the computation failed: {type(error).__name__}: {text.splitlines()[0]}\n"
+            "Run the command again with --traceback to see where."
+        )
+    return text
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Refuse, before any work is done, a path that cannot be written."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; name a file in it, e.g. {path / 'model.pasb'}")
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists already; overwrite it with --force or choose another name")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: the folder {path.parent} does not exist; create it first")

@@ -1,0 +1,112 @@
+"""What ``pasb predict`` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from pasb.cli import report
+from pasb.cli.failures import UsageError, check_output
+from pasb.cli.fitting import load_model
+from pasb.cli.scores import Scores
+from pasb.tables import TableError, covariates, ending, need_column, read_table, write_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 10
+MOST_CLASSES = 5
+
+
+def predict_table(
+    model_path: Path,
+    path: Path,
+    out: Path | None,
+    interval: float,
+    proba: bool,
+    target: str | None,
+    force: bool,
+) -> None:
+    """Predict the rows of a file; write them to `out` or print the first ones."""
+    if not 0 < interval < 1:
+        raise UsageError(f"--interval must lie between 0 and 1, not {interval}")
+    if out is not None:
+        ending(out)
+        check_output(out, force)
+    model = load_model(model_path)
+    if not hasattr(model, "feature_names_in_"):
+        raise UsageError(
+            f"{model_path} was fitted to an array without column names; predict with pasb.load "
+            "from Python, or fit it again with pasb fit"
+        )
+    table = read_table(path, target)
+    if target is not None:
+        need_column(table, target, path)
+    X = covariates(table, list(model.feature_names_in_), path)
+    frame = model.predict_frame(X, interval) if proba else _classes_only(model, X)
+    console = report.console()
+    if out is not None:
+        write_table(frame, out)
+        console.print(f"{len(frame):,} predictions are in [bold]{escape(str(out))}[/bold].")
+    else:
+        _print_first(console, model, frame, interval, proba)
+    if target is not None:
+        # the means stand in the frame already, unless it has classes only
+        means = [f"p_{label}" for label in model.classes_]
+        given = frame[means].to_numpy() if proba else model.predict_proba(X)
+        truth = _truth(table[target], model.classes_, target, path)
+        console.print(f"On {len(frame):,} rows: {Scores.of(given, truth, model.classes_).words()}")
+
+
+def _classes_only(model: Any, X: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({"prediction": model.predict(X)})
+
+
+def _truth(column: pd.Series, classes: NDArray, target: str, path: Path) -> NDArray:
+    """True labels as text, all of them classes that the model knows."""
+    if column.dtype.kind == "f" and not column.isna().any() and (column % 1 == 0).all():
+        column = column.astype(np.int64)
+    truth = np.array([str(value).strip() for value in column])
+    unknown = np.setdiff1d(truth, classes.astype(str))
+    if len(unknown):
+        known = ", ".join(map(str, classes[:8])) + (" ..." if len(classes) > 8 else "")
+        raise TableError(
+            f"{path}: column {target!r} holds {unknown[0]!r}, which is not a class of the model "
+            f"({known})"
+        )
+    return truth
+
+
+def _print_first(
+    console: Any, model: Any, frame: pd.DataFrame, interval: float, proba: bool
+) -> None:
+    """A table of the first rows: the prediction and its most probable classes."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("row", justify="right")
+    table.add_column("prediction")
+    classes = list(model.classes_[:MOST_CLASSES]) if proba else []
+    for label in classes:
+        table.add_column(f"P({escape(str(label))})", justify="right")
+    for number, row in enumerate(frame.head(MOST_ROWS).to_dict("records"), start=1):
+        cells = [
+            f"{row[f'p_{label}']:.2f} [dim]({row[f'p_{label}_lower']:.2f}, "
+            f"{row[f'p_{label}_upper']:.2f})[/dim]"
+            for label in classes
+        ]
+        table.add_row(str(number), escape(str(row["prediction"])), *cells)
+    console.print(table)
+    shown = min(MOST_ROWS, len(frame))
+    parts = [f"{shown} of {len(frame):,} rows"]
+    if proba:
+        parts.append(f"{interval:.0%} intervals in brackets")
+        if len(model.classes_) > MOST_CLASSES:
+            parts.append(f"{MOST_CLASSES} of {len(model.classes_)} classes")
+    console.print(f"{'; '.join(parts)}. Write all with --out predictions.csv.")

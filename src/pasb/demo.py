@@ -1,0 +1,247 @@
+"""A guided fit of two bundled data sets: what ``pasb demo`` runs."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from pasb import StickLogisticClassifier, datasets
+from pasb.cli import report
+from pasb.cli.scores import Scores, scores_of
+from pasb.errors import ConvergenceWarning
+from pasb.posterior import RHAT_LIMIT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEED = 1
+PICTURES = ("demo.png", "traces.png", "map.png", "order.png", "coefficients.png", "reliability.png")
+
+
+class Task(NamedTuple):
+    """A data set in training and test rows."""
+
+    X_train: pd.DataFrame
+    y_train: NDArray
+    X_test: pd.DataFrame
+    y_test: NDArray
+
+
+def run(out: Path, *, quick: bool = False) -> None:
+    """Fit, explain and draw.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for the pictures; it is created if needed.
+    quick : bool, default=False
+        A twentieth of the draws, to see that everything works.
+    """
+    began = monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    console = report.console()
+    sweeps = 50 if quick else 1000
+    task = vehicle()
+    console.print(
+        "[bold]pasb demo[/bold]: tell a bus, an Opel, a Saab and a van apart by their "
+        f"silhouettes. {len(task.y_train)} rows to learn from, {len(task.y_test)} to test on, "
+        f"{task.X_train.shape[1]} covariates. The model puts the four classes on sticks, one "
+        "after the other; each stick is a logistic regression that takes its class or passes "
+        "the row on. Which class sits where is inferred together with the coefficients, by "
+        "four chains of random draws."
+    )
+    model = _fit(task.X_train, task.y_train, sweeps)
+    best = _best_order(model)
+    fixed = None
+    if not _chains_agree(model):
+        fixed = _fit(task.X_train, task.y_train, sweeps, order=list(best))
+
+    report.heading(console, f"On the {len(task.y_test)} test rows (lower is better)")
+    _comparison(console, task, model, fixed)
+    console.print(_one_row_in_words(task, model))
+    report.heading(console, "Convergence")
+    report.grid(console, report.convergence_rows(model))
+    report.order_table(console, model)
+    console.print(_order_in_words(model, best))
+    report.heading(console, "Largest coefficients under the most probable order")
+    report.coefficient_table(console, model, most=10)
+
+    X, y = flowers()
+    small = _fit(X, y, sweeps)
+    report.heading(console, "A second fit, small enough to draw: iris, by sepal and petal length")
+    report.order_table(console, small)
+    console.print(_order_in_words(small, _best_order(small)))
+    _pictures(console, out, task, model, small, X, y)
+    console.print(f"\n[dim]{monotonic() - began:.0f} s in all.[/dim] Try it on your own table:")
+    console.print("  pasb fit table.csv --target column --out model.pasb")
+    console.print("  pasb predict model.pasb new.csv --out predictions.csv")
+
+
+def vehicle() -> Task:
+    """The vehicle silhouettes, 592 rows for training and 254 for the test."""
+    data = datasets.load("vehicle")
+    part = data.partition(0)
+    X = data.frame().drop(columns="class")
+    return Task(X.iloc[part.train], part.y_train, X.iloc[part.test], part.y_test)
+
+
+def flowers() -> tuple[pd.DataFrame, NDArray]:
+    """Sepal and petal length of the irises, and their species."""
+    data = datasets.load("iris")
+    return data.frame()[["sepal_length", "petal_length"]], data.y
+
+
+def _fit(X: pd.DataFrame, y: NDArray, sweeps: int, order: Any = "infer") -> Any:
+    model = StickLogisticClassifier(n_warmup=sweeps, n_draws=sweeps, order=order, random_state=SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the text below speaks of it
+        return model.fit(X, y)
+
+
+def _chains_agree(model: Any) -> bool:
+    """Whether no two chains settled in different orders."""
+    modes = {tuple(_mode(orders)) for orders in model.draws_.order}
+    return len(modes) == 1 or model.diagnostics_.worst_rhat <= RHAT_LIMIT
+
+
+def _mode(orders: NDArray[np.int64]) -> NDArray[np.int64]:
+    distinct, counts = np.unique(orders, axis=0, return_counts=True)
+    return distinct[np.argmax(counts)]
+
+
+def _best_order(model: Any) -> NDArray:
+    """The usual order of the chain with the largest mean log-likelihood."""
+    chain = int(np.argmax(model.draws_.log_likelihood.mean(axis=1)))
+    return model.classes_[_mode(model.draws_.order[chain])]
+
+
+def _order_in_words(model: Any, best: NDArray) -> str:
+    order, fit = model.draws_.order, model.draws_.log_likelihood.mean(axis=1)
+    if not _chains_agree(model):
+        return (
+            "In words: the chains stayed in different orders, which fit with mean log-likelihoods "
+            f"from {fit.min():.0f} to {fit.max():.0f}. So these shares are not probabilities yet, "
+            "and R-hat says so. The best of them is "
+            f"{' > '.join(map(str, best))}; above, the fit with the best order fixed shows what "
+            "it gives alone."
+        )
+    # swapping the last two classes gives the same model, so only what is before counts
+    n = order.shape[2]
+    heads, counts = np.unique(order[:, :, : n - 2].reshape(-1, n - 2), axis=0, return_counts=True)
+    share = counts.max() / counts.sum()
+    if n > 2 and share >= 0.8:
+        head = heads[np.argmax(counts)]
+        tail = [str(label) for k, label in enumerate(model.classes_) if k not in head]
+        return (
+            f"In words: with probability {share:.2f}, "
+            f"{', then '.join(str(label) for label in model.classes_[head])} "
+            f"{'is' if len(head) == 1 else 'are'} split off first, and {' and '.join(tail)} are "
+            "told apart last. (The order of the last two makes no difference to the model.)"
+        )
+    first = np.bincount(order[:, :, 0].ravel(), minlength=n) / order[:, :, 0].size
+    likely = [k for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
+    named = " or ".join(f"{model.classes_[k]} ({first[k]:.0%})" for k in likely)
+    never = [str(label) for k, label in enumerate(model.classes_) if k not in likely]
+    return f"In words: the class to split off first is {named}" + (
+        f", and hardly ever {' or '.join(never)}." if never else "."
+    )
+
+
+def _one_row_in_words(task: Task, model: Any) -> str:
+    """What a Bayesian fit adds: how far the probability of a doubtful row is known."""
+    proba = model.predict_proba(task.X_test)
+    row = int(np.argmin(np.abs(proba.max(axis=1) - 0.6)))
+    best = int(np.argmax(proba[row]))
+    drawn = model.sample_proba(task.X_test.iloc[[row]])[:, 0, best]
+    low, high = np.quantile(drawn, (0.05, 0.95))
+    return (
+        f"Every probability comes with an interval. Test row {row + 1}, a doubtful one: "
+        f"P({model.classes_[best]}) = {proba[row, best]:.2f}, with probability 0.9 between "
+        f"{low:.2f} and {high:.2f}. It was a {task.y_test[row]}."
+    )
+
+
+def _comparison(console: Console, task: Task, model: Any, fixed: Any) -> None:
+    """Print test scores beside those of scikit-learn's logistic regression."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    softmax = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    tuned = GridSearchCV(
+        softmax, {"logisticregression__C": [0.1, 1, 10, 100, 1000]}, scoring="neg_log_loss"
+    )
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("")
+    for name in ("error", "log loss", "calibration error", "R-hat"):
+        table.add_column(name, justify="right")
+    fits = [("[bold]pasb[/bold], order inferred", model)]
+    if fixed is not None:
+        fits.append(("pasb, best order fixed", fixed))
+    fits.append(("LogisticRegression, as it comes", softmax.fit(task.X_train, task.y_train)))
+    fits.append(
+        ("LogisticRegression, C by cross-validation", tuned.fit(task.X_train, task.y_train))
+    )
+    for name, fitted in fits:
+        scores: Scores = scores_of(fitted, task.X_test, task.y_test)
+        seen = getattr(fitted, "diagnostics_", None)
+        table.add_row(
+            name,
+            f"{scores.error:.1%}",
+            f"{scores.log_loss:.3f}",
+            f"{scores.calibration:.3f}",
+            "" if seen is None else f"{seen.worst_rhat:.2f}",
+        )
+    console.print(table)
+
+
+def _pictures(
+    console: Console, out: Path, task: Task, model: Any, small: Any, X: pd.DataFrame, y: NDArray
+) -> None:
+    from pasb import plots
+
+    try:
+        figures = {
+            "traces.png": plots.trace(model),
+            "map.png": plots.probability_map(small, X, y).figure,
+            "order.png": plots.order_posterior(model),
+            "coefficients.png": plots.coefficients(model),
+            "reliability.png": plots.reliability(model, task.X_test, task.y_test).figure,
+            "demo.png": _combined(model, small, X, y),
+        }
+    except ImportError as error:
+        console.print(f"\n[bold yellow]Note:[/bold yellow] no pictures; {error}", markup=False)
+        return
+    for name, figure in figures.items():
+        figure.savefig(out / name, dpi=100 if name == "demo.png" else 130)
+    console.print(f"\nPictures are in [bold]{out}[/bold]: {', '.join(figures)}")
+
+
+def _combined(model: Any, small: Any, X: pd.DataFrame, y: NDArray) -> Any:
+    """The picture for the README: a map, the posterior of the order, and coefficients."""
+    from pasb import plots
+    from pasb.plots import style
+    from pasb.plots.intervals import stick_coefficients
+    from pasb.plots.precedence import order_matrix
+
+    figure = style.new_figure(12.0, 4.2)
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.15, 1, 0.9))
+    plots.probability_map(small, X, y, ax=left)
+    style.title(left, "Probabilities you can trust", "iris: the stronger the colour, the surer")
+    order_matrix(model, middle)
+    style.title(
+        middle, "The order is inferred", "vehicle: P(row's class is split off before column's)"
+    )
+    stick_coefficients(model, right)
+    rest = " or ".join(str(label) for label in model.order_[1:])
+    style.title(right, "Coefficients with intervals", f"vehicle: {model.order_[0]} against {rest}")
+    return figure

@@ -1,0 +1,100 @@
+"""Normal approximations of sticks, kept for as long as they are useful.
+
+A stick's problem depends only on its category and the set of categories behind it.
+Every approximation is found from the same starting point whoever asks for it, so chains
+that share this store do not depend on each other.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import ABSENT, Approximable
+from pasb.binary.laplace import Laplace
+from pasb.orders.lattice import Lattice
+
+LATTICE_LIMIT = 8  # categories; S 2^(S-1) fits, 1016 for 8
+MEMORY = 2**27  # bytes of Cholesky factors
+
+
+class Approximations:
+    """A store of normal approximations, shared by the chains of a run.
+
+    Parameters
+    ----------
+    sampler : Approximable
+        Makes the approximations; used by this store alone.
+    n_categories, n_columns : int
+    stop, go_on : int
+        The binary labels of stopping and of going on.
+    """
+
+    def __init__(
+        self, sampler: Approximable, n_categories: int, n_columns: int, stop: int, go_on: int
+    ):
+        self.sampler = sampler
+        self.n_categories = n_categories
+        self.stop, self.go_on = stop, go_on
+        self.everyone = 2**n_categories - 1
+        self.capacity = max(4 * n_categories, MEMORY // (8 * n_columns**2))
+        self._kept: dict[tuple[int, int], Laplace] = {}
+        self._first: dict[int, Laplace] = {}
+        self._lattice: Lattice | None = None
+        self._lock = threading.Lock()
+
+    def one_against_the_rest(self, category: int) -> Laplace:
+        """The approximation of a category on the first stick."""
+        with self._lock:
+            return self._one_against_the_rest(category)
+
+    def get(self, category: int, later: int) -> Laplace:
+        """The approximation of a category with the set `later` (a bit mask) behind it."""
+        with self._lock:
+            return self._get(category, later)
+
+    def lattice(self) -> Lattice | None:
+        """The evidences of all orders; None when there are too many."""
+        if self.n_categories > LATTICE_LIMIT:
+            return None
+        with self._lock:
+            if self._lattice is None:
+                self._lattice = Lattice.of(
+                    self.n_categories, lambda c, later: self._get(c, later).log_evidence
+                )
+            return self._lattice
+
+    def _one_against_the_rest(self, category: int) -> Laplace:
+        if category not in self._first:
+            parts = self._parts(category, self.everyone & ~(1 << category))
+            self._first[category] = self.sampler.approximate(parts, None)
+        return self._first[category]
+
+    def _get(self, category: int, later: int) -> Laplace:
+        first = self._one_against_the_rest(category)
+        if later == self.everyone & ~(1 << category):
+            return first
+        if (category, later) not in self._kept:
+            if len(self._kept) >= self.capacity:
+                self._kept.clear()
+            parts = self._parts(category, later)
+            self._kept[category, later] = self.sampler.approximate(parts, first.mode)
+        return self._kept[category, later]
+
+    def _parts(self, category: int, later: int) -> NDArray[np.int8]:
+        parts = np.full(self.n_categories, ABSENT, dtype=np.int8)
+        for s in range(self.n_categories):
+            if later >> s & 1:
+                parts[s] = self.go_on
+        parts[category] = self.stop
+        return parts
+
+
+def members(categories: NDArray[np.int64]) -> int:
+    """The bit mask of a set of categories."""
+    mask = 0
+    for s in categories:
+        mask |= 1 << int(s)
+    return mask

@@ -1,0 +1,82 @@
+"""The lattice of orders against enumeration, and independence of the shared store."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import chi2
+
+from pasb import StickLogisticClassifier
+from pasb.binary import Logistic
+from pasb.orders import Lattice, enumerate_orders
+from pasb.orders.approximations import members
+from pasb.rows import Rows
+from pasb.sweep import Problem
+
+
+def random_lattice(n, seed):
+    sticks = np.random.default_rng(seed).normal(scale=2, size=(n, 2**n))
+    return Lattice.of(n, lambda c, later: sticks[c, later])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_sums_over_all_orders(n, seed):
+    lattice = random_lattice(n, seed)
+    orders = enumerate_orders(n)
+    joint = [sum(lattice.sticks[o[j], members(o[j + 1 :])] for j in range(n - 1)) for o in orders]
+    assert lattice.log_evidence == pytest.approx(logsumexp(joint))
+    assert [lattice.log_probability(o) for o in orders] == pytest.approx(joint - logsumexp(joint))
+
+
+@pytest.mark.statistical(level=1e-6)
+def test_draws_are_independent_draws_from_the_posterior(seed, level):
+    lattice = random_lattice(4, seed)
+    orders = enumerate_orders(4)
+    expected = np.exp([lattice.log_probability(o) for o in orders])
+    rng = np.random.default_rng(seed)
+    n = 20_000
+    counts = dict.fromkeys(map(tuple, orders), 0)
+    for _ in range(n):
+        counts[tuple(lattice.draw(rng.random(4)))] += 1
+    observed = np.array(list(counts.values()))
+    often = n * expected > 5
+    statistic = np.sum((observed - n * expected)[often] ** 2 / (n * expected)[often])
+    assert statistic < chi2.isf(level, often.sum())
+
+
+def test_approximations_do_not_depend_on_who_asked_first(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(80), rng.normal(size=(80, 2))])
+    rows = Rows.of(X, rng.integers(4, size=80), 4)
+    problem = Problem(rows, Logistic())
+    one, other = problem.approximations(), problem.approximations()
+    one.lattice()
+    for category, later in [(0, 0b1000), (2, 0b1011), (3, 0b0100)]:
+        first, second = one.get(category, later), other.get(category, later)
+        assert (first.mode == second.mode).all()
+        assert (first.factor == second.factor).all()
+        assert first.log_evidence == second.log_evidence
+
+
+def test_store_stays_within_its_capacity(seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(40), rng.normal(size=(40, 1))])
+    store = Problem(Rows.of(X, rng.integers(6, size=40), 6), Logistic()).approximations()
+    store.capacity = 10
+    store.lattice()
+    assert len(store._kept) <= 10
+
+
+def test_chains_from_different_starts_agree_on_the_order(seed):
+    """Two orders are equally good here; plain swaps find one of them and stay."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 60)
+    X = rng.normal(size=(180, 1)) * 0.6 + np.array([[-2.0], [0.0], [2.0]])[y]
+    model = StickLogisticClassifier(n_warmup=300, n_draws=700, random_state=seed).fit(X, y)
+    first = model.draws_.order[:, :, 0]
+    # the middle class cannot be split off first by one cut
+    assert (first != 1).mean() > 0.99
+    share = (first == 0).mean(axis=1)
+    assert share.min() > 0.2
+    assert share.max() < 0.8
