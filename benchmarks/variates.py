@@ -15,7 +15,7 @@ import numpy as np
 from pasb import variates
 
 DRAWS = 400_000
-ROUNDS = 5
+ROUNDS = 9
 
 
 def _cases() -> dict[str, dict[str, Callable[[], object]]]:

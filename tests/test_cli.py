@@ -120,7 +120,8 @@ def test_predict_without_out_prints_the_first_rows(folder):
     result = pasb_run("predict", folder / "m.pasb", folder / "iris.csv")
     assert result.exit_code == 0
     assert "10 of 150 rows" in result.output
-    assert "P(setosa)" in result.output
+    assert "90% interval" in result.output
+    assert "runner-up" in result.output
     assert "--out predictions.csv" in flat(result.output)
 
 

@@ -146,7 +146,13 @@ class TestSchedule:
 
     @pytest.mark.parametrize(
         "changes",
-        [{"scheme": "paper"}, {"sticks": "augmented"}, {"order": [2, 0, 1]}, {"precision": 0.5}],
+        [
+            {"scheme": "paper"},
+            {"sticks": "augmented"},
+            {"order": [2, 0, 1]},
+            {"order": "swap"},
+            {"precision": 0.5},
+        ],
     )
     def test_every_scheme_is_a_function_of_its_seed(self, changes):
         assert_same_draws(fit(n_jobs=1, **changes), fit(n_jobs=2, **changes))
@@ -388,7 +394,8 @@ class TestCheckpoints:
         assert_same_draws(fit(checkpoint=tmp_path, **settings), fit(**settings))
 
     @pytest.mark.parametrize(
-        "changes", [{"scheme": "paper"}, {"sticks": "augmented"}, {"order": [2, 0, 1]}]
+        "changes",
+        [{"scheme": "paper"}, {"sticks": "augmented"}, {"order": [2, 0, 1]}, {"order": "swap"}],
     )
     def test_every_scheme(self, tmp_path, changes):
         fit(checkpoint=tmp_path, callbacks=[lambda info: info.sweep == 25], **changes)
@@ -406,6 +413,7 @@ class TestCheckpoints:
             ("scheme", "paper"),
             ("sticks", "augmented"),
             ("order", [0, 1, 2]),
+            ("order", "swap"),
             ("n_swaps", 11),
         ],
     )

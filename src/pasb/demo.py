@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from pasb import StickLogisticClassifier, datasets
@@ -108,7 +109,8 @@ def _fit(X: pd.DataFrame, y: NDArray, sweeps: int, order: Any = "infer") -> Any:
 
 def _chains_agree(model: Any) -> bool:
     """Whether no two chains settled in different orders."""
-    modes = {tuple(_mode(orders)) for orders in model.draws_.order}
+    # but for the last two classes, whose order makes no difference
+    modes = {tuple(_mode(orders[:, :-2])) for orders in model.draws_.order}
     return len(modes) == 1 or model.diagnostics_.worst_rhat <= RHAT_LIMIT
 
 
@@ -141,10 +143,10 @@ def _order_in_words(model: Any, best: NDArray) -> str:
         head = heads[np.argmax(counts)]
         tail = [str(label) for k, label in enumerate(model.classes_) if k not in head]
         return (
-            f"In words: with probability {share:.2f}, "
-            f"{', then '.join(str(label) for label in model.classes_[head])} "
-            f"{'is' if len(head) == 1 else 'are'} split off first, and {' and '.join(tail)} are "
-            "told apart last. (The order of the last two makes no difference to the model.)"
+            f"In words: with probability {share:.2f}, {model.classes_[head[0]]} is split off first"
+            f"{''.join(f', then {label}' for label in model.classes_[head[1:]])}, and "
+            f"{' and '.join(tail)} are told apart last. (The order of the last two makes no "
+            "difference to the model.)"
         )
     first = np.bincount(order[:, :, 0].ravel(), minlength=n) / order[:, :, 0].size
     likely = [k for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
@@ -165,7 +167,7 @@ def _one_row_in_words(task: Task, model: Any) -> str:
     return (
         f"Every probability comes with an interval. Test row {row + 1}, a doubtful one: "
         f"P({model.classes_[best]}) = {proba[row, best]:.2f}, with probability 0.9 between "
-        f"{low:.2f} and {high:.2f}. It was a {task.y_test[row]}."
+        f"{low:.2f} and {high:.2f}. The truth: {task.y_test[row]}."
     )
 
 
@@ -176,7 +178,7 @@ def _comparison(console: Console, task: Task, model: Any, fixed: Any) -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    softmax = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    softmax = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky"))
     tuned = GridSearchCV(
         softmax, {"logisticregression__C": [0.1, 1, 10, 100, 1000]}, scoring="neg_log_loss"
     )
@@ -219,11 +221,11 @@ def _pictures(
             "demo.png": _combined(model, small, X, y),
         }
     except ImportError as error:
-        console.print(f"\n[bold yellow]Note:[/bold yellow] no pictures; {error}", markup=False)
+        console.print(f"\n[bold yellow]Note:[/bold yellow] no pictures: {escape(str(error))}")
         return
     for name, figure in figures.items():
         figure.savefig(out / name, dpi=100 if name == "demo.png" else 130)
-    console.print(f"\nPictures are in [bold]{out}[/bold]: {', '.join(figures)}")
+    console.print(f"\nPictures are in [bold]{escape(str(out))}[/bold]: {', '.join(figures)}")
 
 
 def _combined(model: Any, small: Any, X: pd.DataFrame, y: NDArray) -> Any:
@@ -236,7 +238,7 @@ def _combined(model: Any, small: Any, X: pd.DataFrame, y: NDArray) -> Any:
     figure = style.new_figure(12.0, 4.2)
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.15, 1, 0.9))
     plots.probability_map(small, X, y, ax=left)
-    style.title(left, "Probabilities you can trust", "iris: the stronger the colour, the surer")
+    style.title(left, "Probabilities, not just labels", "iris: the stronger the colour, the surer")
     order_matrix(model, middle)
     style.title(
         middle, "The order is inferred", "vehicle: P(row's class is split off before column's)"

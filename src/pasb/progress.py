@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 def wanted(progress: bool | str) -> bool:
     """Whether to show progress; "auto" means only when a person looks at a terminal."""
-    return sys.stderr.isatty() if progress == "auto" else bool(progress)
+    if progress == "auto":
+        return sys.stderr is not None and sys.stderr.isatty()
+    return bool(progress)
 
 
 class Progress:

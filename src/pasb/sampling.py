@@ -114,26 +114,27 @@ class _Run:
     n_saved: dict[int, int] = field(default_factory=dict)  # draws in the checkpoint
     saved_at: dict[int, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    busy: list[threading.Lock] = field(init=False)  # each held while its chain is in a slice
     warned: bool = False
+
+    def __post_init__(self) -> None:
+        self.busy = [threading.Lock() for _ in self.chains]
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
-        with Progress(self.chains, self.show_progress) as progress:
-            with self._pool() as pool:
-                try:
-                    self._turns(pool, folder, progress)
-                except KeyboardInterrupt:
-                    self.stopped.set()
-                except BaseException:
-                    self.stopped.set()  # so that the other threads come to an end
-                    raise
-            # the first pool is empty: no chain is in two threads at once
+        with (
+            ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool,
+            Progress(self.chains, self.show_progress) as progress,
+        ):
+            try:
+                self._turns(pool, folder, progress)
+            except KeyboardInterrupt:
+                self.stopped.set()
+            except BaseException:
+                self.stopped.set()  # so that the other threads come to an end
+                raise
             if self.stopped.is_set():
-                with self._pool() as pool:
-                    self._catch_up(pool, folder)
-
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb")
+                self._catch_up(pool, folder)
 
     def _turns(self, pool: ThreadPoolExecutor, folder: Checkpoint | None, bar: Progress) -> None:
         waiting = {
@@ -151,10 +152,11 @@ class _Run:
                     waiting[pool.submit(self._slice, chain, folder)] = chain
 
     def _slice(self, chain: Chain, folder: Checkpoint | None) -> None:
-        if self.stopped.is_set():
-            return
-        chain.advance(seconds=SLICE_SECONDS, after_sweep=self._after_sweep)
-        self._save(chain, folder, now=chain.finished or self.stopped.is_set())
+        with self.busy[chain.index]:
+            if self.stopped.is_set():
+                return
+            chain.advance(seconds=SLICE_SECONDS, after_sweep=self._after_sweep)
+            self._save(chain, folder, now=chain.finished or self.stopped.is_set())
 
     def _after_sweep(self, chain: Chain) -> bool:
         if self.callbacks:
@@ -170,6 +172,9 @@ class _Run:
 
         They are at most a slice apart. A second interrupt ends even that.
         """
+        for busy in self.busy:
+            with busy:  # an interrupt may come while a chain is in the middle of a sweep
+                pass
         furthest = max(chain.n_kept for chain in self.chains)
         schedule = self.chains[0].schedule
         until = schedule.n_warmup + furthest * schedule.thin if furthest else 1

@@ -158,6 +158,8 @@ class Sweeper:
         self._update_sticks(state, keys)
         if self.infers and (settling or not self.exact):
             self._fit_reference(state, keys)
+        if self.infers and self.joint is not None and self.problem.model.symmetric:
+            self._mirror(state, keys)
         self._tabulate(state)
         if self.joint is not None and not settling:
             self._joint_moves(self.joint, state, keys)
@@ -185,6 +187,20 @@ class Sweeper:
         parts[reference] = stop
         self.sampler.update(state.parameters, reference, last, parts, keys)
 
+    def _mirror(self, state: State, keys: Keys) -> None:
+        """Swap the last two categories and the sign of the last stick's coefficients.
+
+        For a symmetric binary model this leaves every probability as it is, so it is
+        always accepted; it is done in every other sweep, on average.
+        """
+        if self.problem.swaps_only or uniform_at(keys.at(len(state.order), 1), 0) < 0.5:
+            return
+        c, d = state.order[-2:]
+        for values in state.parameters.values():
+            values[d] = values[c]
+        state.parameters["coef"][d] *= -1.0
+        state.order[-2:] = d, c
+
     def _tabulate(self, state: State) -> None:
         """Fill the table from which the likelihood of every order follows."""
         self.sampler.log_sums(state.parameters, self._success, self._failure)
@@ -197,8 +213,10 @@ class Sweeper:
     def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
         joint.refresh(state.order, state.parameters, self._table, keys)
         if self.infers and not self.problem.swaps_only:
-            n = len(state.order) - 1 if self.lattice is not None else 1
-            joint.swap_neighbours(state.order, state.parameters, self._table, keys, n)
+            # beyond the lattice every proposal may cost two new approximations
+            n_proposals = 1 if self.lattice is None else len(state.order) - 1
+            for number in range(n_proposals):
+                joint.swap_neighbours(state.order, state.parameters, self._table, keys, number)
 
     def _draw_reference(self, state: State, keys: Keys) -> None:
         """Draw the reference's parameters from its pseudo-prior and tabulate them."""
@@ -225,10 +243,10 @@ class Sweeper:
         """Log-ratio of pseudo-prior to prior, at each category's parameters."""
         if self.approximations is None:  # then the pseudo-prior is the prior
             return
-        sampler: Any = self.sampler
+        prior = self.approximations.sampler.prior
         for s, coef in enumerate(state.parameters["coef"]):
-            pseudo = self.approximations.one_against_the_rest(s).log_density(coef)
-            self._table.reference[s] = pseudo - sampler.log_prior(coef)
+            pseudo_prior = self.approximations.one_against_the_rest(s)
+            self._table.reference[s] = -pseudo_prior.log_weight(coef, prior)
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import special, stats
 
 from pasb import variates
+from pasb.variates.scalar import open_stream, stream_key, ziggurat
 
 N = 200_000
+
+
+@njit
+def fill_with_tail(key, out):
+    for i in range(out.size):
+        out[i], _ = ziggurat._normal_tail(open_stream(key, i))
 
 
 @pytest.mark.statistical(level=1e-6)
@@ -34,11 +42,16 @@ def test_uniform_normal_exponential(seed, judge):
 
 @pytest.mark.statistical(level=1e-6)
 def test_tail_of_the_normal_ziggurat(seed, judge):
-    draws = np.abs(variates.normal(size=20_000_000, seed=seed))
-    tail = draws[draws > 3.6]
-    assert len(tail) > 5000
-    judge.distribution("normal tail", tail, lambda x: 1.0 - stats.norm.sf(x) / stats.norm.sf(3.6))
-    draws = variates.exponential(size=20_000_000, seed=seed)
+    # The tail by itself, for there are few of it among the draws, ...
+    draws = np.empty(2_000_000)
+    fill_with_tail(np.uint64(stream_key(seed, 0, 0, 0, 0, 0)), draws)
+    whole = stats.norm.sf(ziggurat.NORMAL_TAIL)
+    judge.distribution("tail by itself", draws, lambda x: 1.0 - stats.norm.sf(x) / whole)
+    # ... and where it joins the rest.
+    draws = np.abs(variates.normal(size=5_000_000, seed=seed))
+    whole = stats.norm.sf(3.5)
+    judge.distribution("tail", draws[draws > 3.5], lambda x: 1.0 - stats.norm.sf(x) / whole)
+    draws = variates.exponential(size=5_000_000, seed=seed)
     judge.distribution("exponential tail", draws[draws > 7.6] - 7.6, stats.expon.cdf)
     judge.verdict()
 

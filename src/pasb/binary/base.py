@@ -22,6 +22,7 @@ from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.laplace import Laplace
+    from pasb.binary.prior import CoefficientPrior
 
 Parameters = dict[str, NDArray]
 
@@ -92,9 +93,8 @@ class Approximable(ABC):
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
         """Normal approximation to the posterior of the coefficients given labels."""
 
-    @abstractmethod
-    def log_prior(self, coef: NDArray[np.float64]) -> float:
-        """Log-density of a coefficient vector, other parameters integrated out."""
+    #: the law of a coefficient vector, other parameters integrated out
+    prior: CoefficientPrior
 
     @abstractmethod
     def try_out(
@@ -121,6 +121,9 @@ class BinaryModel(BaseEstimator, ABC):
 
     #: the parameters that a kept draw holds, enough to compute probabilities
     kept: tuple[str, ...]
+
+    #: whether changing the sign of ``coef`` trades success for failure, in model and prior
+    symmetric: bool = False
 
     #: whether the chain may propose coefficients from normal approximations
     uses_proposals: bool = False

@@ -12,10 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from pasb.binary.prior import CoefficientPrior
+from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
 from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, weighted_gram
 from pasb.vector import vector_exp, vector_softplus
@@ -41,13 +42,28 @@ class Laplace(NamedTuple):
 
     def log_density(self, at: NDArray[np.float64]) -> float:
         """Log-density of the proposal, constants included."""
-        distance = squared_distance(self.mode, self.scale, self.factor, at)
-        n = len(self.mode)
-        narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
-        wide = math.log(WIDE_SHARE) - n * math.log(WIDTH) - 0.5 * distance / WIDTH**2
-        high, low = max(narrow, wide), min(narrow, wide)
-        constant = 0.5 * self.log_determinant - 0.5 * n * math.log(2 * math.pi)
-        return constant + high + math.log1p(math.exp(low - high))
+        return _log_density(self.mode, self.scale, self.factor, self.log_determinant, at)
+
+    def log_weight(self, at: NDArray[np.float64], prior: CoefficientPrior) -> float:
+        """Log of prior over proposal, up to a constant that depends on the size only."""
+        return _log_weight(self.mode, self.scale, self.factor, self.log_determinant, at, *prior)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _log_density(mode, scale, factor, log_determinant, at):
+    n = mode.shape[0]
+    distance = squared_distance(mode, scale, factor, at)
+    narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
+    wide = math.log(WIDE_SHARE) - n * math.log(WIDTH) - 0.5 * distance / WIDTH**2
+    high, low = max(narrow, wide), min(narrow, wide)
+    constant = 0.5 * log_determinant - 0.5 * n * math.log(2 * math.pi)
+    return constant + high + math.log1p(math.exp(low - high))
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _log_weight(mode, scale, factor, log_determinant, at, ard, shape, rate):
+    prior = coefficient_log_prior(at, 1.0, ard, shape, rate)
+    return prior - _log_density(mode, scale, factor, log_determinant, at)
 
 
 @elementwise

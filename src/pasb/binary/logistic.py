@@ -67,6 +67,7 @@ class Logistic(BinaryModel):
     """
 
     kept = ("coef",)
+    symmetric = True
 
     def __init__(
         self,
@@ -215,9 +216,6 @@ class LogisticSampler(BinarySampler, Approximable):
         weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
         labels[:n] = part == SUCCESS
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
-
-    def log_prior(self, coef: NDArray[np.float64]) -> float:  # noqa: D102
-        return self.prior.log_density(coef)
 
     def try_out(  # noqa: D102
         self,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.markup import escape
 
 import pasb
 from pasb.cli import report
@@ -104,11 +105,11 @@ def fit_table(
         rows.append(("held-out rows", words))
     report.grid(console, rows)
     for text in notes:
-        console.print(f"\n[bold yellow]Note:[/bold yellow] {text}", markup=True)
-    left_out = report.model_report(console, model)
+        console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
+    left_out, name = report.model_report(console, model), escape(str(out))
     if left_out:
-        console.print(f"[dim]{left_out} more: pasb summary {out} --all[/dim]")
-    console.print(f"\nThe model is in [bold]{out}[/bold]. Next: pasb predict {out} new.csv")
+        console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
+    console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
 
 
 def summarise_file(path: Path, everything: bool, interval: float) -> None:
@@ -130,7 +131,7 @@ def summarise_file(path: Path, everything: bool, interval: float) -> None:
     )
     left_out = report.model_report(console, model, interval=interval, everything=everything)
     if left_out:
-        console.print(f"[dim]{left_out} more: pasb summary {path} --all[/dim]")
+        console.print(f"[dim]{left_out} more: pasb summary {escape(str(path))} --all[/dim]")
 
 
 def load_model(path: Path) -> Any:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 10
-MOST_CLASSES = 5
 
 
 def predict_table(
@@ -88,25 +87,27 @@ def _truth(column: pd.Series, classes: NDArray, target: str, path: Path) -> NDAr
 def _print_first(
     console: Any, model: Any, frame: pd.DataFrame, interval: float, proba: bool
 ) -> None:
-    """A table of the first rows: the prediction and its most probable classes."""
+    """A table of the first rows: the prediction, its probability, and the runner-up."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("row", justify="right")
     table.add_column("prediction")
-    classes = list(model.classes_[:MOST_CLASSES]) if proba else []
-    for label in classes:
-        table.add_column(f"P({escape(str(label))})", justify="right")
+    if proba:
+        table.add_column("probability", justify="right")
+        table.add_column(f"{interval:.0%} interval", justify="center")
+        table.add_column("runner-up")
+        table.add_column("probability", justify="right")
+    labels = [str(label) for label in model.classes_]
     for number, row in enumerate(frame.head(MOST_ROWS).to_dict("records"), start=1):
-        cells = [
-            f"{row[f'p_{label}']:.2f} [dim]({row[f'p_{label}_lower']:.2f}, "
-            f"{row[f'p_{label}_upper']:.2f})[/dim]"
-            for label in classes
-        ]
-        table.add_row(str(number), escape(str(row["prediction"])), *cells)
+        cells = [str(number), escape(str(row["prediction"]))]
+        if proba:
+            best, second = sorted(labels, key=lambda label: -row[f"p_{label}"])[:2]
+            cells += [
+                f"{row[f'p_{best}']:.3f}",
+                f"{row[f'p_{best}_lower']:.3f} to {row[f'p_{best}_upper']:.3f}",
+                escape(second),
+                f"{row[f'p_{second}']:.3f}",
+            ]
+        table.add_row(*cells)
     console.print(table)
     shown = min(MOST_ROWS, len(frame))
-    parts = [f"{shown} of {len(frame):,} rows"]
-    if proba:
-        parts.append(f"{interval:.0%} intervals in brackets")
-        if len(model.classes_) > MOST_CLASSES:
-            parts.append(f"{MOST_CLASSES} of {len(model.classes_)} classes")
-    console.print(f"{'; '.join(parts)}. Write all with --out predictions.csv.")
+    console.print(f"{shown} of {len(frame):,} rows. Write all with --out predictions.csv.")

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Approximable, Keys, Parameters
+from pasb.binary.laplace import Laplace
 from pasb.orders.approximations import Approximations, members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
@@ -37,7 +38,7 @@ class _Stick(NamedTuple):
     coef: NDArray[np.float64]
     stop: float
     go_on: NDArray[np.float64]
-    weight: float  # log-likelihood plus log-prior minus log-density of the proposal
+    log_weight: float  # of likelihood times prior over proposal
 
 
 class JointMoves:
@@ -54,11 +55,13 @@ class JointMoves:
         self, order: NDArray[np.int64], parameters: Parameters, table: OrderTable, keys: Keys
     ) -> None:
         """Propose new coefficients for every stick, the order as it is."""
-        for stick in range(len(order) - 1):
-            later = members(order[stick + 1 :])
-            category = int(order[stick])
-            old = self._present(category, later, parameters, table)
-            new = self._proposal(category, later, 0, keys.at(stick, REFRESH, PROPOSAL))
+        later = self.approximations.everyone
+        for stick, category in enumerate(order[:-1].tolist()):
+            later &= ~(1 << category)
+            approximation = self.approximations.get(category, later)
+            old = self._present(category, later, approximation, parameters, table)
+            key = keys.at(stick, REFRESH, PROPOSAL)
+            new = self._proposal(category, later, approximation, 0, key)
             self._decide("refresh", [old], [new], parameters, table, keys, stick, REFRESH)
 
     def swap_neighbours(
@@ -67,48 +70,64 @@ class JointMoves:
         parameters: Parameters,
         table: OrderTable,
         keys: Keys,
-        n_proposals: int,
+        number: int,
     ) -> None:
-        """Propose to swap neighbours, with new coefficients for both; changes `order`."""
+        """Propose to swap two neighbours, with new coefficients for both.
+
+        `number` tells the proposals of one sweep apart.
+        """
         last = len(order) - 1
-        for n in range(n_proposals):
-            a = int(uniform_at(keys.at(n, NEIGHBOURS, DECISION), 1) * last)
-            c, d = int(order[a]), int(order[a + 1])
-            behind = members(order[a + 2 :])
-            key = keys.at(n, NEIGHBOURS, PROPOSAL)
-            old = [self._present(c, behind | 1 << d, parameters, table)]
-            new = [self._proposal(d, behind | 1 << c, 0, key)]
-            if a + 1 < last:
-                old.append(self._present(d, behind, parameters, table))
-                second = keys.at(n, NEIGHBOURS, PROPOSAL + 16)
-                new.append(self._proposal(c, behind, 1, second))
-            if self._decide("neighbours", old, new, parameters, table, keys, n, NEIGHBOURS):
-                order[a], order[a + 1] = d, c
+        a = int(uniform_at(keys.at(number, NEIGHBOURS, DECISION), 1) * last)
+        c, d = int(order[a]), int(order[a + 1])
+        behind = members(order[a + 2 :])
+        before, after = [(c, behind | 1 << d)], [(d, behind | 1 << c)]
+        if a + 1 < last:
+            before.append((d, behind))
+            after.append((c, behind))
+        old = [
+            self._present(s, later, self.approximations.get(s, later), parameters, table)
+            for s, later in before
+        ]
+        new = []
+        for slot, (s, later) in enumerate(after):
+            key = keys.at(number, NEIGHBOURS + slot, PROPOSAL)
+            new.append(self._proposal(s, later, self.approximations.get(s, later), slot, key))
+        if self._decide("neighbours", old, new, parameters, table, keys, number, NEIGHBOURS):
+            order[a], order[a + 1] = d, c
 
-    def _present(self, category, later, parameters, table) -> _Stick:
+    def _present(
+        self,
+        category: int,
+        later: int,
+        approximation: Laplace,
+        parameters: Parameters,
+        table: OrderTable,
+    ) -> _Stick:
         coef = parameters["coef"][category]
-        return self._weighed(category, later, coef, table.stop[category], table.go_on[:, category])
+        stop, go_on = float(table.stop[category]), table.go_on[:, category]
+        return self._weighed(category, later, approximation, coef, stop, go_on)
 
-    def _proposal(self, category: int, later: int, slot: int, key: np.uint64) -> _Stick:
-        approximation = self.approximations.get(category, later)
+    def _proposal(
+        self, category: int, later: int, approximation: Laplace, slot: int, key: np.uint64
+    ) -> _Stick:
         coef = np.empty(len(approximation.mode))
         approximation.draw(key, coef)
         success, failure = np.empty((2, self.approximations.n_categories))
         self.sampler.try_out(coef, slot, success, failure)
         accept, reject = (success, failure) if self.forward else (failure, success)
-        return self._weighed(category, later, coef, float(accept[category]), reject)
+        stop = float(accept[category])
+        return self._weighed(category, later, approximation, coef, stop, reject)
 
-    def _weighed(self, category, later, coef, stop, go_on) -> _Stick:
-        log_likelihood = stop
-        for s in range(len(go_on)):
+    def _weighed(self, category, later, approximation, coef, stop, go_on) -> _Stick:
+        log_weight = approximation.log_weight(coef, self.sampler.prior) + stop
+        for s, log_probability in enumerate(go_on.tolist()):
             if later >> s & 1:
-                log_likelihood += go_on[s]
-        proposal = self.approximations.get(category, later).log_density(coef)
-        weight = log_likelihood + self.sampler.log_prior(coef) - proposal
-        return _Stick(category, coef, stop, go_on, weight)
+                log_weight += log_probability
+        return _Stick(category, coef, stop, go_on, log_weight)
 
     def _decide(self, kind, old, new, parameters, table, keys, number, expert) -> bool:
-        gain = sum(stick.weight for stick in new) - sum(stick.weight for stick in old)
+        """Accept `new` in place of `old` with the Metropolis-Hastings probability."""
+        gain = sum(stick.log_weight for stick in new) - sum(stick.log_weight for stick in old)
         self.proposed[kind] += 1
         if not math.log(uniform_at(keys.at(number, expert, DECISION), 0)) < gain:
             return False

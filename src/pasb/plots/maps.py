@@ -135,7 +135,7 @@ def _points(
             marker=style.marker(category),
             color=palette[category],
             edgecolors="white",
-            linewidths=0.6,
+            linewidths=0.6 if size > 12 else 0.3,
             label=style.shortened(label),
             zorder=3,
         )

@@ -133,6 +133,6 @@ def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
 
 def _order_name(labels: NDArray) -> str:
     names = [style.shortened(label, 12) for label in labels]
-    if len(names) > 6:
+    if sum(map(len, names)) > 48:
         names = [*names[:3], "…", *names[-2:]]
     return " › ".join(names)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colours, which stay apart in all common kinds of colour blindness.
-# Yellow comes last, as it is hard to see on white.
+# Yellow comes last, as it is hard to see on white; black is softened.
 COLOURS = (
     "#0072B2",
     "#E69F00",
@@ -22,7 +22,7 @@ COLOURS = (
     "#CC79A7",
     "#D55E00",
     "#56B4E9",
-    "#999999",
+    "#333333",
     "#F0E442",
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
