@@ -242,6 +242,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             checkpoint=self.checkpoint,
             fingerprint=fingerprint,
         )
+        if self._last_two_tie():
+            self.draws_ = self.draws_.with_last_two_sorted()
         self._after_sampling()
 
     def _number_of_swaps(self) -> int:

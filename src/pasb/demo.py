@@ -18,7 +18,6 @@ from pasb import StickLogisticClassifier, datasets
 from pasb.cli import report
 from pasb.cli.scores import Scores, scores_of
 from pasb.errors import ConvergenceWarning
-from pasb.posterior import RHAT_LIMIT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,18 +59,15 @@ def run(out: Path, *, quick: bool = False) -> None:
         "four chains of random draws."
     )
     model = _fit(task.X_train, task.y_train, sweeps)
-    best = _best_order(model)
-    fixed = None
-    if not _chains_agree(model):
-        fixed = _fit(task.X_train, task.y_train, sweeps, order=list(best))
 
     report.heading(console, f"On the {len(task.y_test)} test rows (lower is better)")
-    _comparison(console, task, model, fixed)
+    _comparison(console, task, model)
     console.print(_one_row_in_words(task, model))
     report.heading(console, "Convergence")
     report.grid(console, report.convergence_rows(model))
     report.order_table(console, model)
-    console.print(_order_in_words(model, best))
+    console.print(_order_in_words(model))
+    report.note(console, model)
     report.heading(console, "Largest coefficients under the most probable order")
     report.coefficient_table(console, model, most=10)
 
@@ -79,7 +75,7 @@ def run(out: Path, *, quick: bool = False) -> None:
     small = _fit(X, y, sweeps)
     report.heading(console, "A second fit, small enough to draw: iris, by sepal and petal length")
     report.order_table(console, small)
-    console.print(_order_in_words(small, _best_order(small)))
+    console.print(_order_in_words(small))
     _pictures(console, out, task, model, small, X, y)
     console.print(f"\n[dim]{monotonic() - began:.0f} s in all.[/dim] Try it on your own table:")
     console.print("  pasb fit table.csv --target column --out model.pasb")
@@ -100,41 +96,15 @@ def flowers() -> tuple[pd.DataFrame, NDArray]:
     return data.frame()[["sepal_length", "petal_length"]], data.y
 
 
-def _fit(X: pd.DataFrame, y: NDArray, sweeps: int, order: Any = "infer") -> Any:
-    model = StickLogisticClassifier(n_warmup=sweeps, n_draws=sweeps, order=order, random_state=SEED)
+def _fit(X: pd.DataFrame, y: NDArray, sweeps: int) -> Any:
+    model = StickLogisticClassifier(n_warmup=sweeps, n_draws=sweeps, random_state=SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the text below speaks of it
         return model.fit(X, y)
 
 
-def _chains_agree(model: Any) -> bool:
-    """Whether no two chains settled in different orders."""
-    # but for the last two classes, whose order makes no difference
-    modes = {tuple(_mode(orders[:, :-2])) for orders in model.draws_.order}
-    return len(modes) == 1 or model.diagnostics_.worst_rhat <= RHAT_LIMIT
-
-
-def _mode(orders: NDArray[np.int64]) -> NDArray[np.int64]:
-    distinct, counts = np.unique(orders, axis=0, return_counts=True)
-    return distinct[np.argmax(counts)]
-
-
-def _best_order(model: Any) -> NDArray:
-    """The usual order of the chain with the largest mean log-likelihood."""
-    chain = int(np.argmax(model.draws_.log_likelihood.mean(axis=1)))
-    return model.classes_[_mode(model.draws_.order[chain])]
-
-
-def _order_in_words(model: Any, best: NDArray) -> str:
-    order, fit = model.draws_.order, model.draws_.log_likelihood.mean(axis=1)
-    if not _chains_agree(model):
-        return (
-            "In words: the chains stayed in different orders, which fit with mean log-likelihoods "
-            f"from {fit.min():.0f} to {fit.max():.0f}. So these shares are not probabilities yet, "
-            "and R-hat says so. The best of them is "
-            f"{' > '.join(map(str, best))}; above, the fit with the best order fixed shows what "
-            "it gives alone."
-        )
+def _order_in_words(model: Any) -> str:
+    order = model.draws_.order
     # swapping the last two classes gives the same model, so only what is before counts
     n = order.shape[2]
     heads, counts = np.unique(order[:, :, : n - 2].reshape(-1, n - 2), axis=0, return_counts=True)
@@ -171,7 +141,7 @@ def _one_row_in_words(task: Task, model: Any) -> str:
     )
 
 
-def _comparison(console: Console, task: Task, model: Any, fixed: Any) -> None:
+def _comparison(console: Console, task: Task, model: Any) -> None:
     """Print test scores beside those of scikit-learn's logistic regression."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
@@ -187,8 +157,6 @@ def _comparison(console: Console, task: Task, model: Any, fixed: Any) -> None:
     for name in ("error", "log loss", "calibration error", "R-hat"):
         table.add_column(name, justify="right")
     fits = [("[bold]pasb[/bold], order inferred", model)]
-    if fixed is not None:
-        fits.append(("pasb, best order fixed", fixed))
     fits.append(("LogisticRegression, as it comes", softmax.fit(task.X_train, task.y_train)))
     fits.append(
         ("LogisticRegression, C by cross-validation", tuned.fit(task.X_train, task.y_train))

@@ -93,6 +93,21 @@ class PosteriorMixin:
             cure = "Increase n_draws, or thin to keep fewer and less dependent draws."
         return f"The draws are not good enough yet: {' and '.join(poor)}. {cure}"
 
+    def _last_two_tie(self) -> bool:
+        """Whether the last two classes are interchangeable: they share the last stick.
+
+        True of a symmetric binary model, unless the user fixed the order.
+        """
+        model = self._binary_model()  # type: ignore[attr-defined]
+        return model.symmetric and isinstance(self.order, str)  # type: ignore[attr-defined]
+
+    def _order_label(self, order: NDArray[np.int64]) -> str:
+        """Classes from the first stick to the last, as in ``a > b > c / d``."""
+        labels = [str(label) for label in self.classes_[order]]
+        if self._last_two_tie():
+            labels[-2:] = [" / ".join(labels[-2:])]
+        return " > ".join(labels)
+
     def _orders_by_frequency(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Distinct orders of all draws, the most frequent first, and their counts."""
         flat = self.draws_.order.reshape(-1, len(self.classes_))
@@ -248,8 +263,9 @@ class PosteriorMixin:
         Returns
         -------
         pandas or polars DataFrame, as `X` was in `fit`
-            Columns ``order`` (classes from the first stick to the last, joined by
-            " > "), ``probability``, and ``chains``, the number of chains that visited it.
+            Columns ``order`` (classes from the first stick to the last, as in
+            ``a > b > c / d``, where / stands between two classes that share the last stick),
+            ``probability``, and ``chains``, the number of chains that visited it.
         """
         check_is_fitted(self)
         if top is not None and not (isinstance(top, Integral) and top >= 1):
@@ -261,7 +277,7 @@ class PosteriorMixin:
         ]
         return self._frame(
             {
-                "order": [" > ".join(map(str, self.classes_[order])) for order in orders],
+                "order": [self._order_label(order) for order in orders],
                 "probability": counts / self.draws_.order[..., 0].size,
                 "chains": visits,
             }

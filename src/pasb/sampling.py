@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
@@ -45,6 +45,23 @@ class Draws:
     guards: dict[str, int]
     n_warmup: int  # sweeps of warm-up that were done
     interrupted: bool = False
+
+    def with_last_two_sorted(self) -> Draws:
+        """The same draws of a symmetric model, the lower of the last two categories first.
+
+        Swapping the last two categories and the sign of the last stick's coefficients
+        changes no probability; with one of the two forms for all draws, a coefficient
+        means the same in each of them.
+        """
+        order, coef = self.order.copy(), self.parameters["coef"].copy()
+        flipped = order[..., -2] > order[..., -1]
+        c, d = order[flipped][:, -2], order[flipped][:, -1]
+        vectors = coef[flipped]
+        draws = np.arange(len(vectors))
+        vectors[draws, d] = -vectors[draws, c]
+        coef[flipped] = vectors
+        order[flipped] = np.column_stack([order[flipped][:, :-2], d, c])
+        return replace(self, order=order, parameters={**self.parameters, "coef": coef})
 
     @property
     def n_chains(self) -> int:

@@ -99,7 +99,7 @@ def order_table(console: Console, model: Any) -> None:
         table.add_row(
             f"{count / counts.sum():.3f}",
             f"{visits} of {model.draws_.n_chains}",
-            escape(" > ".join(str(label) for label in model.classes_[order])),
+            escape(model._order_label(order)),
         )
     console.print(table)
     rest = len(orders) - MOST_ORDERS

@@ -22,11 +22,16 @@ def before_probabilities(model: Any) -> NDArray[np.float64]:
     Returns
     -------
     array of shape (n_classes, n_classes)
-        Row a, column b; the diagonal is NaN.
+        Row a, column b; the diagonal is NaN. Classes that share the last stick come before
+        each other with probability 1/2.
     """
     n = len(model.classes_)
     position = np.argsort(model.draws_.order.reshape(-1, n), axis=1)
     before = (position[:, :, None] < position[:, None, :]).mean(axis=0)
+    if model._last_two_tie():
+        last = position >= n - 2
+        before += 0.5 * (last[:, :, None] & last[:, None, :]).mean(axis=0)
+        before -= np.mean((position == n - 2)[:, :, None] & (position == n - 1)[:, None, :], axis=0)
     np.fill_diagonal(before, np.nan)
     return before
 
@@ -115,7 +120,7 @@ def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
             fontsize=style.SMALL,
             color=style.INK,
         )
-    labels = [_order_name(model.classes_[order]) for order in orders[:n_shown]]
+    labels = [style.shortened(model._order_label(order), 48) for order in orders[:n_shown]]
     ax.set_yticks(range(n_shown), labels)
     ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
     ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
@@ -129,10 +134,3 @@ def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, "The most probable orders", detail)
     return ax
-
-
-def _order_name(labels: NDArray) -> str:
-    names = [style.shortened(label, 12) for label in labels]
-    if sum(map(len, names)) > 48:
-        names = [*names[:3], "…", *names[-2:]]
-    return " › ".join(names)
