@@ -329,6 +329,19 @@ class TestScale:
         model = classifier(scale=scale).fit(table, Y)
         np.testing.assert_allclose(by_hand(model, table), model.sample_proba(table), atol=1e-9)
 
+    @pytest.mark.parametrize("direction", ["forward", "reverse"])
+    @pytest.mark.parametrize(
+        "changes",
+        [{}, {"scheme": "paper"}, {"order": "swap"}, {"order": [2, 1, 0]}],
+        ids=["exact", "paper", "swap", "fixed"],
+    )
+    def test_likelihood_of_the_draws_is_that_of_the_probabilities(self, direction, changes):
+        settings = SMALL | {"random_state": 0, "direction": direction} | changes
+        weights = 0.5 + np.arange(len(X)) % 3
+        model = StickBreakingClassifier(**settings).fit(X, Y, sample_weight=weights)
+        chosen = np.log(model.sample_proba(X)[:, np.arange(len(X)), Y])
+        np.testing.assert_allclose(chosen @ weights, model.draws_.log_likelihood.ravel())
+
     def test_reverse_sticks(self):
         model = StickBreakingClassifier(direction="reverse", random_state=0, **SMALL).fit(X, Y)
         proba = model.predict_proba(X)

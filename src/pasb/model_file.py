@@ -166,7 +166,7 @@ def _check(model: StickBreakingClassifier) -> None:
     row, category = model._monitored["row"], model._monitored["category"]
     if row.shape != inner.shape[:1] or category.shape != inner.shape[:1]:
         raise ValueError("the watched rows differ in number")
-    if row.dtype.kind != "i" or category.dtype.kind != "i" or not (category < n_classes).all():
+    if row.dtype.kind != "i" or not np.isin(category, np.arange(n_classes)).all():
         raise ValueError("the watched rows do not fit the classes")
 
 

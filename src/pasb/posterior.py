@@ -347,15 +347,17 @@ class PosteriorMixin:
         """
         check_is_fitted(self)
         path = Path(path)
-        writers = {".nc": ("h5netcdf", "to_netcdf"), ".zarr": ("zarr", "to_zarr")}
+        writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
         if path.suffix not in writers:
             raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
-        package, method = writers[path.suffix]
+        packages, method = writers[path.suffix]
         try:
-            __import__(package)
+            for package in packages:
+                __import__(package)
         except ImportError:
             raise ImportError(
-                f"writing {path.suffix} files needs {package}: pip install {package}"
+                f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
+                f"{' '.join(packages)}"
             ) from None
         options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
         getattr(self.posterior_, method)(path, **options)

@@ -1,0 +1,443 @@
+"""Saved models: the same predictions after a round trip, an error for anything else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import pasb
+from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier, store
+from pasb.errors import FileFormatError
+
+pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
+
+SMALL = {"n_chains": 2, "n_warmup": 10, "n_draws": 12, "n_swaps": 5, "n_jobs": 1, "random_state": 0}
+
+
+def data(n=60):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return rng.normal(size=(n, 2)) + 1.5 * np.eye(3)[y][:, :2], y
+
+
+X, Y = data()
+
+
+def fit(labels=None, classifier=StickLogisticClassifier, table=X, **changes):
+    y = Y if labels is None else np.asarray(labels)[Y]
+    return classifier(**(SMALL | changes)).fit(table, y)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.pasb"
+
+
+def round_trip(model, path, table=X):
+    """Save and load, and compare all that can be asked of the two."""
+    model.save(path)
+    again = pasb.load(path)
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.classes_, model.classes_)
+    np.testing.assert_array_equal(again.order_, model.order_)
+    assert again.n_features_in_ == model.n_features_in_
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert again.posterior_.identical(model.posterior_)
+    for ask in ("summary", "order_posterior"):
+        one, two = getattr(model, ask)(), getattr(again, ask)()
+        assert type(one) is type(two)
+        assert one.equals(two)
+    assert again.predict_frame(table).equals(model.predict_frame(table))
+    assert again.diagnostics_.worst_rhat == model.diagnostics_.worst_rhat
+    return again
+
+
+class TestRoundTrip:
+    @pytest.mark.parametrize(
+        "labels",
+        [
+            ["ash", "oak", "Eibe, größer"],
+            np.array(["ash", "oak", "yew"], dtype=object),
+            [3, -5, 9],
+            np.array([1, 2, 3], dtype=np.int8),
+            np.array([2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64),
+            [0.0, 1.0, 2.0],
+            [False, True, True],
+        ],
+        ids=["str", "object", "int", "int8", "uint64", "float", "bool"],
+    )
+    def test_labels(self, path, labels):
+        again = round_trip(fit(labels), path)
+        assert again.classes_.dtype.kind == np.asarray(labels).dtype.kind
+
+    @pytest.mark.parametrize("library", [pd, pl])
+    def test_frames_and_names(self, path, library):
+        frame = library.DataFrame({"height": X[:, 0], "Breite": X[:, 1]})
+        again = round_trip(fit(table=frame), path, frame)
+        assert list(again.feature_names_in_) == ["height", "Breite"]
+        with pytest.raises(ValueError, match="feature names"):
+            again.predict(pd.DataFrame(X, columns=["a", "b"]))
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"order": [2, 0, 1]},
+            {"order": np.array([2, 0, 1])},
+            {"order": (2, 0, 1)},
+            {"scale": None},
+            {"scale": "range"},
+            {"scheme": "paper"},
+            {"precision": np.float64(0.5)},
+            {"random_state": None},
+            {"random_state": np.random.RandomState(3)},
+            {"callbacks": [lambda info: None]},
+        ],
+        ids=[
+            "order list",
+            "order array",
+            "order tuple",
+            "no scale",
+            "range",
+            "paper",
+            "precision",
+            "no seed",
+            "random state",
+            "callbacks",
+        ],
+    )
+    def test_settings(self, path, changes):
+        again = round_trip(fit(**changes), path)
+        for name, value in changes.items():
+            if name not in ("callbacks", "random_state", "order"):
+                assert getattr(again, name) == value
+        assert again.callbacks is None
+
+    def test_labels_in_a_fixed_order(self, path):
+        again = round_trip(fit(["ash", "oak", "yew"], order=["yew", "ash", "oak"]), path)
+        assert again.order == ["yew", "ash", "oak"]
+
+    @pytest.mark.parametrize("direction", ["forward", "reverse"])
+    @pytest.mark.parametrize("binary", [None, Logistic(precision=0.3)])
+    def test_general_classifier(self, path, direction, binary):
+        model = fit(classifier=StickBreakingClassifier, binary=binary, direction=direction)
+        again = round_trip(model, path)
+        assert again.direction == direction
+        assert str(again.binary) == str(binary)
+
+    def test_interrupted(self, path):
+        model = fit(callbacks=[lambda info: info.sweep == 15])
+        again = round_trip(model, path)
+        assert again.draws_.interrupted
+
+    def test_loading_is_silent(self, path, recwarn):
+        fit().save(path)
+        recwarn.clear()
+        pasb.load(path)
+        assert not recwarn.list
+
+    def test_can_be_fitted_again(self, path):
+        model = fit()
+        again = round_trip(model, path)
+        np.testing.assert_array_equal(again.fit(X, Y).predict_proba(X), model.predict_proba(X))
+
+    def test_saved_twice_is_the_same_file(self, path):
+        model = fit()
+        model.save(path)
+        first = path.read_bytes()
+        pasb.load(path).save(path)
+        assert path.read_bytes() == first
+
+    def test_path_as_text(self, path):
+        fit().save(str(path))
+        assert pasb.load(str(path)).n_features_in_ == 2
+
+
+class TestRefusal:
+    def test_own_binary_models(self, path):
+        class Mine(Logistic):
+            pass
+
+        model = fit(classifier=StickBreakingClassifier, binary=Mine())
+        with pytest.raises(TypeError, match="binary=Mine cannot be saved"):
+            model.save(path)
+        assert not path.exists()
+
+    def test_own_classifiers(self, path):
+        class Mine(StickLogisticClassifier):
+            pass
+
+        with pytest.raises(TypeError, match="only pasb's own classifiers can be saved, not Mine"):
+            fit(classifier=Mine).save(path)
+
+    def test_missing_file(self, path):
+        with pytest.raises(FileNotFoundError):
+            pasb.load(path)
+
+    @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"\x00" * 1000])
+    def test_foreign_files(self, path, content):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError):
+            pasb.load(path)
+
+    def test_files_of_another_kind(self, path):
+        store.write(path, "checkpoint", {}, {"order": np.zeros(3)})
+        with pytest.raises(FileFormatError):
+            pasb.load(path)
+
+    def test_damaged_at_any_place(self, path):
+        fit().save(path)
+        whole = path.read_bytes()
+        rng = np.random.default_rng(0)
+        for place in rng.integers(len(whole), size=60):
+            broken = bytearray(whole)
+            broken[place] ^= 0x55
+            path.write_bytes(bytes(broken))
+            try:
+                model = pasb.load(path)
+            except FileFormatError:
+                continue
+            # a few bytes of the container (dates, flags) carry no content
+            assert model.predict_proba(X).shape == (60, 3)
+
+    @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+    def test_cut_short(self, path, share):
+        fit().save(path)
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(FileFormatError):
+            pasb.load(path)
+
+
+def no_permutation(meta, arrays):
+    arrays["order"][0, 0] = [0, 0, 1]
+
+
+def order_out_of_range(meta, arrays):
+    arrays["order"] += 1
+
+
+def order_of_floats(meta, arrays):
+    arrays["order"] = arrays["order"].astype(float)
+
+
+def order_of_bytes(meta, arrays):
+    arrays["order"] = arrays["order"].astype(np.int8)
+
+
+def order_flat(meta, arrays):
+    arrays["order"] = arrays["order"][0]
+
+
+def no_draws(meta, arrays):
+    for name in ("order", "log_likelihood", "swaps_accepted", "draws_coef"):
+        arrays[name] = arrays[name][:, :0]
+
+
+def coefficients_too_few(meta, arrays):
+    arrays["draws_coef"] = arrays["draws_coef"][:, :-1]
+
+
+def coefficients_single(meta, arrays):
+    arrays["draws_coef"] = arrays["draws_coef"].astype(np.float32)
+
+
+def coefficients_missing(meta, arrays):
+    del arrays["draws_coef"]
+
+
+def coefficients_not_kept(meta, arrays):
+    meta["kept"] = []
+
+
+def parameters_too_many(meta, arrays):
+    meta["kept"] = [*meta["kept"], "more"]
+    arrays["draws_more"] = np.zeros(3)
+
+
+def traces_short(meta, arrays):
+    arrays["log_likelihood"] = arrays["log_likelihood"][:, 1:]
+
+
+def traces_of_integers(meta, arrays):
+    arrays["log_likelihood"] = arrays["log_likelihood"].astype(np.int64)
+
+
+def acceptance_long(meta, arrays):
+    arrays["swap_acceptance"] = np.zeros(5)
+
+
+def spread_missing(meta, arrays):
+    del arrays["spread"]
+
+
+def spread_short(meta, arrays):
+    arrays["spread"] = arrays["spread"][1:]
+
+
+def spread_zero(meta, arrays):
+    arrays["spread"][0] = 0
+
+
+def centre_nan(meta, arrays):
+    arrays["centre"][0] = np.nan
+
+
+def centre_scalar(meta, arrays):
+    arrays["centre"] = np.array(1.0)
+
+
+def watched_rows_narrow(meta, arrays):
+    arrays["monitored_inner"] = arrays["monitored_inner"][:, 1:]
+
+
+def watched_rows_short(meta, arrays):
+    arrays["monitored_row"] = arrays["monitored_row"][1:]
+
+
+def watched_rows_none(meta, arrays):
+    for name in ("inner", "row", "category"):
+        arrays[f"monitored_{name}"] = arrays[f"monitored_{name}"][:0]
+
+
+def watched_categories_unknown(meta, arrays):
+    arrays["monitored_category"] = arrays["monitored_category"] + 3
+
+
+def watched_categories_negative(meta, arrays):
+    arrays["monitored_category"] = arrays["monitored_category"] - 5
+
+
+def classifier_unknown(meta, arrays):
+    meta["classifier"] = "os.system"
+
+
+def classifier_missing(meta, arrays):
+    del meta["classifier"]
+
+
+def parameter_unknown(meta, arrays):
+    meta["parameters"]["speed"] = 3
+
+
+def parameter_impossible(meta, arrays):
+    meta["parameters"]["precision"] = -1
+
+
+def parameters_a_list(meta, arrays):
+    meta["parameters"] = [1, 2]
+
+
+def binary_unknown(meta, arrays):
+    meta["parameters"]["scale"] = {"binary_model": "Secret", "parameters": {}}
+
+
+def binary_in_the_wrong_place(meta, arrays):
+    meta["parameters"]["scale"] = {"binary_model": "Logistic", "parameters": {}}
+
+
+def labels_equal(meta, arrays):
+    meta["classes"]["labels"] = [1, 1, 2]
+
+
+def labels_too_few(meta, arrays):
+    meta["classes"]["labels"] = [0, 1]
+
+
+def labels_nested(meta, arrays):
+    meta["classes"]["labels"] = [[0], [1], [2]]
+
+
+def labels_text(meta, arrays):
+    meta["classes"]["labels"] = "abc"
+
+
+def labels_too_large(meta, arrays):
+    meta["classes"]["labels"] = [0, 1, 2**70]
+
+
+def labels_of_unknown_kind(meta, arrays):
+    meta["classes"]["kind"] = "object_"
+
+
+def names_too_few(meta, arrays):
+    meta["feature_names"] = ["one"]
+
+
+def names_a_number(meta, arrays):
+    meta["feature_names"] = 3
+
+
+def library_unknown(meta, arrays):
+    meta["frame_library"] = "os"
+
+
+def guards_a_list(meta, arrays):
+    meta["guards"] = [1]
+
+
+def guards_of_text(meta, arrays):
+    meta["guards"] = {"a": "b"}
+
+
+class TestTampered:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            no_permutation,
+            order_out_of_range,
+            order_of_floats,
+            order_of_bytes,
+            order_flat,
+            no_draws,
+            coefficients_too_few,
+            coefficients_single,
+            coefficients_missing,
+            coefficients_not_kept,
+            parameters_too_many,
+            traces_short,
+            traces_of_integers,
+            acceptance_long,
+            spread_missing,
+            spread_short,
+            spread_zero,
+            centre_nan,
+            centre_scalar,
+            watched_rows_narrow,
+            watched_rows_short,
+            watched_rows_none,
+            watched_categories_unknown,
+            watched_categories_negative,
+            classifier_unknown,
+            classifier_missing,
+            parameter_unknown,
+            parameter_impossible,
+            parameters_a_list,
+            binary_unknown,
+            binary_in_the_wrong_place,
+            labels_equal,
+            labels_too_few,
+            labels_nested,
+            labels_text,
+            labels_too_large,
+            labels_of_unknown_kind,
+            names_too_few,
+            names_a_number,
+            library_unknown,
+            guards_a_list,
+            guards_of_text,
+        ],
+        ids=lambda change: change.__name__,
+    )
+    def test_is_refused(self, path, change):
+        """A file that is sound as a file, with content that no model has."""
+        fit().save(path)
+        meta, arrays = store.read(path, "model")
+        store.write(path, "model", meta, arrays)
+        pasb.load(path)  # as it was, it is a model
+        change(meta, arrays)
+        store.write(path, "model", meta, arrays)
+        with pytest.raises(FileFormatError, match="not a model"):
+            pasb.load(path)
