@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from pasb.binary import Logistic
 from pasb.binary.base import FAILURE, SUCCESS, Keys
+from pasb.gaussian import draw_from_precision
 from pasb.rows import Rows, blocked
 from pasb.sticks import simulate_categories
 from pasb.sweep import Problem, State, Sweeper
@@ -130,13 +131,16 @@ def test_the_joint_distribution_test_sees_a_wrong_update(seed, monkeypatch):
     """A linear term that is 20 % too small must not pass."""
     from pasb.binary import logistic
 
-    right = logistic._draw_latents
+    right = logistic.gibbs_step
 
-    def wrong(*arguments):
-        right(*arguments)
-        arguments[6][:] *= 0.8
+    def wrong(rows, work, eta, parts, alpha, keys, stick, coef):
+        right(rows, work, eta, parts, alpha, keys, stick, coef)
+        n = len(coef)
+        key = keys.at(stick, layer=logistic.COEFFICIENTS)
+        linear = 0.8 * work.linear[:n]
+        return draw_from_precision(work.gram[:n, :n], linear, key, work.scale, work.factor, coef)
 
-    monkeypatch.setattr(logistic, "_draw_latents", wrong)
+    monkeypatch.setattr(logistic, "gibbs_step", wrong)
     rng = np.random.default_rng(seed)
     order, model = np.array([1, 2, 0]), Logistic(moves="gibbs")
     independent = from_the_prior(model, order, "forward", 16_000, rng)
@@ -199,7 +203,8 @@ def test_qr_fallback_is_counted_and_harmless(monkeypatch, seed):
         return parameters["coef"][0], sampler.guards["qr_fallbacks"]
 
     usual, none = chain(5)
-    monkeypatch.setattr(logistic, "draw_from_precision", lambda *_: False)
+    right = logistic.gibbs_step
+    monkeypatch.setattr(logistic, "gibbs_step", lambda *arguments: right(*arguments) and False)
     by_qr, all_of_them = chain(5)
     assert (none, all_of_them) == (0, 5)
     assert by_qr == pytest.approx(usual, rel=1e-9)

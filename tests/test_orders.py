@@ -14,7 +14,7 @@ from scipy.stats import chi2, norm
 
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
-from pasb.orders import OrderTable, enumerate_orders, order_log_likelihood, swap_moves
+from pasb.orders import OrderTable, enumerate_orders, swap_moves
 from pasb.orders.swap import swap_gain
 from pasb.rows import Rows
 from pasb.sticks import log_probabilities
@@ -26,11 +26,13 @@ def random_table(n_categories, n_rows, rng):
     success = rng.uniform(0.05, 0.95, (n_categories, n_rows))
     accept, reject = np.log(success), np.log1p(-success)
     y = rng.integers(n_categories, size=n_rows)
-    stop = np.array([accept[s, y == s].sum() for s in range(n_categories)])
-    go_on = np.array(
-        [[reject[j, y == s].sum() for j in range(n_categories)] for s in range(n_categories)]
-    )
-    return accept, reject, y, OrderTable(stop, go_on, rng.normal(size=n_categories))
+    sums = [
+        np.array(
+            [[logs[j, y == s].sum() for s in range(n_categories)] for j in range(n_categories)]
+        )
+        for logs in (accept, reject)
+    ]
+    return accept, reject, y, OrderTable(*sums, rng.normal(size=n_categories))
 
 
 @pytest.mark.parametrize("n_categories", [2, 3, 5])
@@ -38,14 +40,14 @@ def test_table_gives_the_likelihood_of_every_order(n_categories, seed):
     accept, reject, y, table = random_table(n_categories, 50, np.random.default_rng(seed))
     for order in enumerate_orders(n_categories):
         rows = log_probabilities(accept, reject, order)[y, np.arange(50)]
-        assert order_log_likelihood(table.stop, table.go_on, order) == pytest.approx(rows.sum())
+        assert table.log_likelihood(order) == pytest.approx(rows.sum())
 
 
 def test_gain_of_a_swap_is_the_difference_of_the_targets(seed):
     table = random_table(6, 80, np.random.default_rng(seed))[-1]
 
     def target(order):
-        return order_log_likelihood(table.stop, table.go_on, order) + table.reference[order[-1]]
+        return table.log_likelihood(order) + table.reference[order[-1]]
 
     order = np.random.default_rng(seed).permutation(6)
     for a in range(6):
@@ -59,11 +61,9 @@ def test_gain_of_a_swap_is_the_difference_of_the_targets(seed):
 @pytest.mark.statistical(level=1e-6)
 def test_swaps_on_a_fixed_table_visit_orders_as_the_target_says(seed, level):
     rng = np.random.default_rng(seed)
-    table = OrderTable(rng.normal(size=4), rng.normal(size=(4, 4)), rng.normal(size=4))
+    table = OrderTable(*rng.normal(size=(2, 4, 4)), rng.normal(size=4))
     orders = enumerate_orders(4)
-    target = np.array(
-        [order_log_likelihood(table.stop, table.go_on, o) + table.reference[o[-1]] for o in orders]
-    )
+    target = np.array([table.log_likelihood(o) + table.reference[o[-1]] for o in orders])
     expected = np.exp(target - target.max())
     expected /= expected.sum()
     n, order = 4000, np.arange(4)

@@ -22,7 +22,7 @@ same, marginal sticks mix better and cost less.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ from pasb.orders import (
     JointMoves,
     Lattice,
     OrderTable,
-    order_log_likelihood,
     swap_moves,
 )
 from pasb.orders.swap import uniform_at
@@ -53,7 +52,6 @@ from pasb.sticks import Direction
 Scheme = Literal["exact", "paper"]
 
 MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
-REFERENCE = 7  # layer of the stream
 
 
 @dataclass(frozen=True)
@@ -115,18 +113,19 @@ class Sweeper:
         self.sampler: BinarySampler = problem.model.sampler(problem.rows)
         self.exact = problem.scheme == "exact"
         self.infers = problem.fixed_order is None
-        self.approximations = None
-        if self.exact:
-            self.approximations = approximations or problem.approximations()
         self.joint: JointMoves | None = None
-        if self.approximations is not None and problem.model.uses_proposals:
-            self.joint = JointMoves(self.sampler, self.approximations, problem.direction)  # type: ignore[arg-type]
+        if self.exact:
+            approximations = approximations or problem.approximations()
+            if approximations is not None:
+                sampler = cast(Approximable, self.sampler)
+                self.joint = JointMoves(sampler, approximations, problem.direction)
+        self.proposes = self.joint is not None and problem.model.uses_proposals
         self.lattice: Lattice | None = None
-        if self.joint is not None and self.infers and not problem.swaps_only:
+        if self.joint is not None and self.proposes and self.infers and not problem.swaps_only:
             self.lattice = self.joint.approximations.lattice()
         self.settling = settling if self.lattice is None else 0
-        self._table = OrderTable.empty(n)
         self._success, self._failure = np.zeros((n, n)), np.zeros((n, n))
+        self._table = OrderTable.of(self._success, self._failure, problem.direction)
 
     def start(self, keys: Keys) -> State:
         """Start from an order drawn from the lattice, a random one, or the fixed one."""
@@ -150,7 +149,7 @@ class Sweeper:
         """Rebuild what follows from a state that was read from a checkpoint."""
         self.sampler.resume(state.parameters)
         self._tabulate(state)
-        state.log_likelihood = order_log_likelihood(*self._table[:2], state.order)
+        state.log_likelihood = self._table.log_likelihood(state.order)
 
     def sweep(self, state: State, keys: Keys) -> None:
         """Advance `state` by one sweep, in place."""
@@ -158,10 +157,10 @@ class Sweeper:
         self._update_sticks(state, keys)
         if self.infers and (settling or not self.exact):
             self._fit_reference(state, keys)
-        if self.infers and self.joint is not None and self.problem.model.symmetric:
+        if self.infers and self.proposes and self.problem.model.symmetric:
             self._mirror(state, keys)
         self._tabulate(state)
-        if self.joint is not None and not settling:
+        if self.joint is not None and self.proposes and not settling:
             self._joint_moves(self.joint, state, keys)
         if self.infers:
             if self.exact and not settling:
@@ -170,7 +169,7 @@ class Sweeper:
             else:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
-        state.log_likelihood = order_log_likelihood(*self._table[:2], state.order)
+        state.log_likelihood = self._table.log_likelihood(state.order)
 
     def _update_sticks(self, state: State, keys: Keys) -> None:
         """Section 3.2: given the order, one binary regression per stick."""
@@ -204,11 +203,6 @@ class Sweeper:
     def _tabulate(self, state: State) -> None:
         """Fill the table from which the likelihood of every order follows."""
         self.sampler.log_sums(state.parameters, self._success, self._failure)
-        accept, reject = self._success, self._failure
-        if self.problem.direction == "reverse":
-            accept, reject = reject, accept
-        self._table.stop[:] = np.diagonal(accept)
-        self._table.go_on[:] = reject.T
 
     def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
         joint.refresh(state.order, state.parameters, self._table, keys)
@@ -222,31 +216,19 @@ class Sweeper:
         """Draw the reference's parameters from its pseudo-prior and tabulate them."""
         last = len(state.order) - 1
         reference = int(state.order[last])
-        if self.approximations is None:
+        if self.joint is not None:
+            self.joint.draw_reference(reference, state.parameters, self._table, keys)
+        else:
             self.sampler.draw_prior(state.parameters, reference, last, keys)
             self._tabulate(state)
-            return
-        sampler: Any = self.sampler
-        coef = np.empty(self.problem.rows.n_columns)
-        self.approximations.one_against_the_rest(reference).draw(
-            keys.at(last, layer=REFERENCE), coef
-        )
-        sampler.try_out(coef, 0, self._success[reference], self._failure[reference])
-        sampler.adopt(state.parameters, reference, coef, 0, keys.at(last, 1, REFERENCE))
-        accept, reject = self._success[reference], self._failure[reference]
-        if self.problem.direction == "reverse":
-            accept, reject = reject, accept
-        self._table.stop[reference] = accept[reference]
-        self._table.go_on[:, reference] = reject
 
     def _weigh_references(self, state: State) -> None:
         """Log-ratio of pseudo-prior to prior, at each category's parameters."""
-        if self.approximations is None:  # then the pseudo-prior is the prior
+        if self.joint is None:  # then the pseudo-prior is the prior
             return
-        prior = self.approximations.sampler.prior
         for s, coef in enumerate(state.parameters["coef"]):
-            pseudo_prior = self.approximations.one_against_the_rest(s)
-            self._table.reference[s] = -pseudo_prior.log_weight(coef, prior)
+            pseudo_prior = self.joint.approximations.one_against_the_rest(s)
+            self._table.reference[s] = -pseudo_prior.log_weight(coef, self.joint.sampler.prior)
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps

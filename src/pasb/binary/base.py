@@ -97,23 +97,24 @@ class Approximable(ABC):
     prior: CoefficientPrior
 
     @abstractmethod
-    def try_out(
+    def propose(
         self,
-        coef: NDArray[np.float64],
+        approximation: Laplace,
         slot: int,
+        key: np.uint64,
         success: NDArray[np.float64],
         failure: NDArray[np.float64],
-    ) -> None:
-        """Log sums, as one row of `BinarySampler.log_sums`, of a proposed vector.
+    ) -> float:
+        """Draw a coefficient vector from an approximation and try it out.
 
-        Proposals that are weighed together use different slots, 0 and 1.
+        Writes its log sums, as one row of `BinarySampler.log_sums`, and returns the log of
+        prior over proposal density. Proposals that are weighed together use different
+        slots, 0 and 1.
         """
 
     @abstractmethod
-    def adopt(
-        self, parameters: Parameters, category: int, coef: NDArray[np.float64], slot: int, key
-    ) -> None:
-        """Make a vector that was tried out the category's, and redraw what depends on it."""
+    def adopt(self, parameters: Parameters, category: int, slot: int, key: np.uint64) -> None:
+        """Make the vector in a slot the category's, and redraw what depends on it."""
 
 
 class BinaryModel(BaseEstimator, ABC):

@@ -14,12 +14,10 @@ from collections.abc import Mapping
 from numbers import Real
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
     ABSENT,
-    IMPUTED,
     SUCCESS,
     Approximable,
     BinaryModel,
@@ -28,23 +26,20 @@ from pasb.binary.base import (
     Parameters,
 )
 from pasb.binary.laplace import Laplace, laplace_logistic
-from pasb.binary.prior import CoefficientPrior
-from pasb.binary.scale_move import scale_moves
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import (
-    BLOCK,
-    Rows,
-    elementwise,
-    linear_predictors,
-    padded,
-    summing,
-    unblocked,
-    weighted_gram,
+from pasb.binary.logistic_kernels import (
+    COEFFICIENTS,
+    PRECISIONS,
+    Work,
+    draw_precisions,
+    gibbs_step,
+    log_success_and_failure,
+    normals,
+    stretch_and_draw_precisions,
+    sum_logs,
 )
-from pasb.variates.scalar import gamma, normal, open_stream, polya_gamma, uniform
-from pasb.vector import vector_log1p_exp_neg
-
-LATENTS, COEFFICIENTS, PRECISIONS, SCALE = range(4)  # layers of the stream
+from pasb.binary.prior import CoefficientPrior
+from pasb.gaussian import draw_by_qr
+from pasb.rows import BLOCK, Rows, linear_predictors, padded, unblocked
 
 
 class Logistic(BinaryModel):
@@ -117,7 +112,7 @@ class Logistic(BinaryModel):
         flat = padded(coef.reshape(-1, n_columns), blocks.shape[1])
         linear_predictors(blocks, flat, eta)
         log_failure = np.empty_like(eta)
-        _log_success_and_failure(eta, log_failure)
+        log_success_and_failure(eta, log_failure)
         shape = (n_draws, n_categories, -1)
         return eta.reshape(shape), log_failure.reshape(shape)
 
@@ -127,87 +122,63 @@ class LogisticSampler(BinarySampler, Approximable):
 
     def __init__(self, model: Logistic, rows: Rows):
         self.rows = rows
+        self.arrays = rows.arrays
         self.prior = CoefficientPrior.of(model.precision, model.shape, model.rate)
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0}
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n_columns, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
-        self.eta = np.zeros((n_categories, n_rows))
-        self.latents, self.linear_weights = np.zeros(n_rows), np.zeros(n_rows)
-        self.used = np.zeros(n_blocks, dtype=np.bool_)
-        self.padded_coef = np.zeros((n_categories, n_padded))
-        self.gram = np.zeros((n_padded, n_padded))
-        self.linear = np.zeros(n_padded)
-        self.scratch = np.zeros((n_padded, BLOCK))
-        self.scale = np.zeros(n_columns)
-        self.factor = np.zeros((n_columns, n_columns))
-        self.tried_coef = np.zeros((2, n_padded))
-        self.tried_eta = np.zeros((2, n_rows))
+        self.work = Work.of(rows)
+        n_padded, n_rows = rows.blocks.shape[1], len(rows.blocks) * BLOCK
+        self.eta = np.zeros((rows.n_categories, n_rows))
+        self.padded_coef = np.zeros((rows.n_categories, n_padded))
+        self.tried_eta, self.tried_coef = np.zeros((2, n_rows)), np.zeros((2, n_padded))
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
-            _normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
-        precision = np.full(shape, self.prior.shape / self.prior.rate)
-        return {"coef": coef, "precision": precision}
+        return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
-        self._predict(parameters)
+        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
+        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
-        rows, n = self.rows, self.rows.n_columns
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        _draw_latents(
-            self.eta[category],
-            rows.weights,
-            rows.bounds,
-            parts,
-            keys.at(stick, layer=LATENTS),
-            self.latents,
-            self.linear_weights,
-            self.used,
-        )
-        weighted_gram(
-            rows.blocks,
-            self.latents,
-            self.linear_weights,
-            self.used,
-            self.scratch,
-            self.gram,
-            self.linear,
-        )
-        key = keys.at(stick, layer=COEFFICIENTS)
-        precision, linear = self.gram[:n, :n], self.linear[:n]
-        _add_to_diagonal(precision, alpha)
-        if not draw_from_precision(precision, linear, key, self.scale, self.factor, coef):
+        eta = self.eta[category]
+        if not gibbs_step(self.arrays, self.work, eta, parts, alpha, keys, stick, coef):
             self.guards["qr_fallbacks"] += 1
-            X = unblocked(rows.blocks, rows.n_rows, n)
-            coef[:] = draw_by_qr(X, self.latents[: rows.n_rows], alpha, linear, key)
-        if self.n_scale_moves:
-            self._stretch(coef, category, parts, keys.at(stick, layer=SCALE))
-        self._draw_precision(coef, alpha, keys.at(stick, layer=PRECISIONS))
+            X = unblocked(self.rows.blocks, self.rows.n_rows, len(coef))
+            coef[:] = draw_by_qr(
+                X,
+                self.work.latents[: len(X)],
+                alpha,
+                self.work.linear[: len(coef)],
+                keys.at(stick, layer=COEFFICIENTS),
+            )
+        prior, n_moves = self.prior, self.n_scale_moves
+        stretch_and_draw_precisions(
+            self.arrays, self.work, eta, parts, prior, n_moves, keys, stick, coef, alpha
+        )
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        _normals(keys.at(stick, layer=COEFFICIENTS), coef)
+        normals(keys.at(stick, layer=COEFFICIENTS), coef)
         if self.prior.ard:
             # the conditional given no coefficient at all
             shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
-            _draw_precisions(
-                nothing, shape, self.prior.rate, keys.at(stick, layer=PRECISIONS), alpha
-            )
+            key = keys.at(stick, layer=PRECISIONS)
+            draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
         coef /= np.sqrt(alpha)
 
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
-        self._predict(parameters)
-        for j, eta in enumerate(self.eta):
-            _sum_logs(eta, self.rows.weights, self.rows.bounds, success[j], failure[j])
+        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
+        sum_logs(self.arrays, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = np.zeros(self.eta.shape[1]), np.zeros(self.eta.shape[1])
@@ -217,121 +188,26 @@ class LogisticSampler(BinarySampler, Approximable):
         labels[:n] = part == SUCCESS
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
 
-    def try_out(  # noqa: D102
+    def propose(  # noqa: D102
         self,
-        coef: NDArray[np.float64],
+        approximation: Laplace,
         slot: int,
+        key: np.uint64,
         success: NDArray[np.float64],
         failure: NDArray[np.float64],
-    ) -> None:
-        self.tried_coef[slot, : len(coef)] = coef
-        linear_predictors(
-            self.rows.blocks, self.tried_coef[slot : slot + 1], self.tried_eta[slot : slot + 1]
-        )
-        _sum_logs(self.tried_eta[slot], self.rows.weights, self.rows.bounds, success, failure)
+    ) -> float:
+        coef, eta = self.tried_coef[slot : slot + 1], self.tried_eta[slot : slot + 1]
+        out = success[None], failure[None]
+        approximation.draw(key, coef[0, : self.rows.n_columns])
+        sum_logs(self.arrays, coef, eta, *out)
+        return approximation.log_weight(coef[0, : self.rows.n_columns], self.prior)
 
-    def adopt(  # noqa: D102
-        self, parameters: Parameters, category: int, coef: NDArray[np.float64], slot: int, key
-    ) -> None:
-        parameters["coef"][category] = coef
+    def adopt(self, parameters: Parameters, category: int, slot: int, key: np.uint64) -> None:  # noqa: D102
+        coef = parameters["coef"][category]
+        coef[:] = self.tried_coef[slot, : len(coef)]
         self.eta[category] = self.tried_eta[slot]
-        self._draw_precision(coef, parameters["precision"][category], key)
-
-    def _draw_precision(self, coef, alpha, key) -> None:
-        if self.prior.ard:
-            _draw_precisions(coef, self.prior.shape, self.prior.rate, key, alpha)
-
-    def _stretch(
-        self, coef: NDArray[np.float64], category: int, parts: NDArray[np.int8], key: np.uint64
-    ) -> None:
-        self.padded_coef[category, : len(coef)] = coef
-        eta = self.eta[category : category + 1]
-        linear_predictors(self.rows.blocks, self.padded_coef[category : category + 1], eta)
-        scale_moves(
-            eta[0],
-            self.rows.weights,
-            self.rows.bounds,
-            parts,
-            *self.prior,
-            self.n_scale_moves,
-            key,
-            coef,
-        )
-
-    def _predict(self, parameters: Parameters) -> None:
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
+        draw_precisions(coef, *self.prior, key, parameters["precision"][category])
 
 
 def _positive(value) -> bool:
     return isinstance(value, Real) and 0 < float(value) < np.inf
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used):
-    """Labels where they are imputed, w ~ PG(h, eta), and h (label - 1/2), row by row."""
-    used[:] = False
-    for s in range(parts.shape[0]):
-        part = parts[s]
-        for i in range(bounds[s], bounds[s + 1]):
-            if part == ABSENT:
-                latents[i] = 0.0
-                linear_weights[i] = 0.0
-                continue
-            stream = open_stream(key, i)
-            success = part == SUCCESS
-            if part == IMPUTED:
-                u, stream = uniform(stream)
-                success = u * (1.0 + np.exp(-eta[i])) < 1.0
-            latents[i], stream = polya_gamma(stream, weights[i], eta[i])
-            linear_weights[i] = weights[i] * 0.5 if success else weights[i] * -0.5
-        if part != ABSENT and bounds[s + 1] > bounds[s]:
-            used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _draw_precisions(coef, shape, rate, key, precision):
-    """alpha_v ~ Gamma(shape + 1/2, rate + b_v^2 / 2)."""
-    for v in range(coef.shape[0]):
-        draw, _ = gamma(open_stream(key, v), shape + 0.5)
-        precision[v] = draw / (rate + 0.5 * coef[v] * coef[v])
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _normals(key, out):
-    for v in range(out.shape[0]):
-        out[v], _ = normal(open_stream(key, v))
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _add_to_diagonal(matrix, values):
-    for v in range(values.shape[0]):
-        matrix[v, v] += values[v]
-
-
-@elementwise
-def _log_success_and_failure(eta, log_failure):
-    """Turn linear predictors into log-probabilities; `eta` becomes that of success."""
-    for s in range(eta.shape[0]):
-        e = eta[s]
-        r = log_failure[s]
-        for i in range(e.size):
-            both = vector_log1p_exp_neg(abs(e[i]))
-            r[i] = -max(e[i], 0.0) - both
-            e[i] = min(e[i], 0.0) - both
-
-
-@summing
-def _sum_logs(eta, weights, bounds, success, failure):
-    """Weighted sums of the log-probabilities over the rows of each category."""
-    for s in range(bounds.shape[0] - 1):
-        e = eta[bounds[s] : bounds[s + 1]]
-        h = weights[bounds[s] : bounds[s + 1]]
-        total_success = 0.0
-        total_failure = 0.0
-        for i in range(e.size):
-            both = vector_log1p_exp_neg(abs(e[i]))
-            total_success += h[i] * (min(e[i], 0.0) - both)
-            total_failure -= h[i] * (max(e[i], 0.0) + both)
-        success[s] = total_success
-        failure[s] = total_failure

@@ -4,7 +4,7 @@ from pasb.orders.approximations import Approximations
 from pasb.orders.joint import JointMoves
 from pasb.orders.lattice import Lattice
 from pasb.orders.swap import swap_moves
-from pasb.orders.table import OrderTable, enumerate_orders, order_log_likelihood
+from pasb.orders.table import OrderTable, enumerate_orders
 
 __all__ = [
     "Approximations",
@@ -12,6 +12,5 @@ __all__ = [
     "Lattice",
     "OrderTable",
     "enumerate_orders",
-    "order_log_likelihood",
     "swap_moves",
 ]

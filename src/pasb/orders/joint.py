@@ -15,30 +15,18 @@ one does, for the reference has no coefficients.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Approximable, Keys, Parameters
-from pasb.binary.laplace import Laplace
 from pasb.orders.approximations import Approximations, members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
 from pasb.sticks import Direction
 
 PROPOSAL, DECISION, ADOPTION = 8, 9, 10  # layers of the stream
-REFRESH, NEIGHBOURS = 1, 2  # experts of the stream, for want of a better word
-
-
-class _Stick(NamedTuple):
-    """A category with coefficients on a stick, and what they contribute to the target."""
-
-    category: int
-    coef: NDArray[np.float64]
-    stop: float
-    go_on: NDArray[np.float64]
-    log_weight: float  # of likelihood times prior over proposal
+REFRESH, NEIGHBOURS = 1, 2  # experts of the stream, to tell the moves apart
 
 
 class JointMoves:
@@ -47,7 +35,11 @@ class JointMoves:
     def __init__(self, sampler: Approximable, approximations: Approximations, direction: Direction):
         self.sampler = sampler
         self.approximations = approximations
-        self.forward = direction == "forward"
+        self.direction = direction
+        n = approximations.n_categories
+        # what the proposals, at most two, contribute to the order table
+        self._success, self._failure = np.zeros((2, n)), np.zeros((2, n))
+        self._tried = OrderTable.of(self._success, self._failure, direction)
         self.accepted = {"refresh": 0, "neighbours": 0}
         self.proposed = {"refresh": 0, "neighbours": 0}
 
@@ -58,11 +50,8 @@ class JointMoves:
         later = self.approximations.everyone
         for stick, category in enumerate(order[:-1].tolist()):
             later &= ~(1 << category)
-            approximation = self.approximations.get(category, later)
-            old = self._present(category, later, approximation, parameters, table)
-            key = keys.at(stick, REFRESH, PROPOSAL)
-            new = self._proposal(category, later, approximation, 0, key)
-            self._decide("refresh", [old], [new], parameters, table, keys, stick, REFRESH)
+            changed = [(category, later)]
+            self._try("refresh", REFRESH, stick, changed, changed, parameters, table, keys)
 
     def swap_neighbours(
         self,
@@ -80,61 +69,56 @@ class JointMoves:
         a = int(uniform_at(keys.at(number, NEIGHBOURS, DECISION), 1) * last)
         c, d = int(order[a]), int(order[a + 1])
         behind = members(order[a + 2 :])
-        before, after = [(c, behind | 1 << d)], [(d, behind | 1 << c)]
+        old, new = [(c, behind | 1 << d)], [(d, behind | 1 << c)]
         if a + 1 < last:
-            before.append((d, behind))
-            after.append((c, behind))
-        old = [
-            self._present(s, later, self.approximations.get(s, later), parameters, table)
-            for s, later in before
-        ]
-        new = []
-        for slot, (s, later) in enumerate(after):
-            key = keys.at(number, NEIGHBOURS + slot, PROPOSAL)
-            new.append(self._proposal(s, later, self.approximations.get(s, later), slot, key))
-        if self._decide("neighbours", old, new, parameters, table, keys, number, NEIGHBOURS):
+            old.append((d, behind))
+            new.append((c, behind))
+        if self._try("neighbours", NEIGHBOURS, number, old, new, parameters, table, keys):
             order[a], order[a + 1] = d, c
 
-    def _present(
-        self,
-        category: int,
-        later: int,
-        approximation: Laplace,
-        parameters: Parameters,
-        table: OrderTable,
-    ) -> _Stick:
-        coef = parameters["coef"][category]
-        stop, go_on = float(table.stop[category]), table.go_on[:, category]
-        return self._weighed(category, later, approximation, coef, stop, go_on)
+    def draw_reference(
+        self, category: int, parameters: Parameters, table: OrderTable, keys: Keys
+    ) -> None:
+        """Draw the reference's coefficients from its pseudo-prior: q on the first stick."""
+        pseudo_prior = self.approximations.one_against_the_rest(category)
+        key = keys.at(category, 0, PROPOSAL)
+        self.sampler.propose(pseudo_prior, 0, key, self._success[0], self._failure[0])
+        self._adopt(category, 0, keys.at(category, 0, ADOPTION), parameters, table)
 
-    def _proposal(
-        self, category: int, later: int, approximation: Laplace, slot: int, key: np.uint64
-    ) -> _Stick:
-        coef = np.empty(len(approximation.mode))
-        approximation.draw(key, coef)
-        success, failure = np.empty((2, self.approximations.n_categories))
-        self.sampler.try_out(coef, slot, success, failure)
-        accept, reject = (success, failure) if self.forward else (failure, success)
-        stop = float(accept[category])
-        return self._weighed(category, later, approximation, coef, stop, reject)
-
-    def _weighed(self, category, later, approximation, coef, stop, go_on) -> _Stick:
-        log_weight = approximation.log_weight(coef, self.sampler.prior) + stop
-        for s, log_probability in enumerate(go_on.tolist()):
-            if later >> s & 1:
-                log_weight += log_probability
-        return _Stick(category, coef, stop, go_on, log_weight)
-
-    def _decide(self, kind, old, new, parameters, table, keys, number, expert) -> bool:
-        """Accept `new` in place of `old` with the Metropolis-Hastings probability."""
-        gain = sum(stick.log_weight for stick in new) - sum(stick.log_weight for stick in old)
+    def _try(self, kind, expert, number, old, new, parameters, table, keys) -> bool:
+        """Propose coefficients for the sticks `new` in place of those of `old`."""
+        gain = 0.0
+        for category, later in old:
+            approximation = self.approximations.get(category, later)
+            coef = parameters["coef"][category]
+            gain -= approximation.log_weight(coef, self.sampler.prior)
+            gain -= _log_likelihood(table, category, category, later)
+        for slot, (category, later) in enumerate(new):
+            approximation = self.approximations.get(category, later)
+            key = keys.at(number, expert + slot, PROPOSAL)
+            gain += self.sampler.propose(
+                approximation, slot, key, self._success[slot], self._failure[slot]
+            )
+            gain += _log_likelihood(self._tried, slot, category, later)
         self.proposed[kind] += 1
         if not math.log(uniform_at(keys.at(number, expert, DECISION), 0)) < gain:
             return False
         self.accepted[kind] += 1
-        for slot, stick in enumerate(new):
-            key = keys.at(number, expert, ADOPTION + slot)
-            self.sampler.adopt(parameters, stick.category, stick.coef, slot, key)
-            table.stop[stick.category] = stick.stop
-            table.go_on[:, stick.category] = stick.go_on
+        for slot, (category, _) in enumerate(new):
+            key = keys.at(number, expert + slot, ADOPTION)
+            self._adopt(category, slot, key, parameters, table)
         return True
+
+    def _adopt(self, category, slot, key, parameters, table) -> None:
+        self.sampler.adopt(parameters, category, slot, key)
+        table.accept[category] = self._tried.accept[slot]
+        table.reject[category] = self._tried.reject[slot]
+
+
+def _log_likelihood(table: OrderTable, row: int, category: int, later: int) -> float:
+    """Log-likelihood of one stick, from its row of the table."""
+    total = table.accept[row, category]
+    for s, go_on in enumerate(table.reject[row].tolist()):
+        if later >> s & 1:
+            total += go_on
+    return total

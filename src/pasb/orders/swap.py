@@ -20,21 +20,21 @@ def uniform_at(key, row):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def swap_gain(stop, go_on, reference, order, a, b):
+def swap_gain(accept, reject, reference, order, a, b):
     """Gain in the log of the target when the categories on sticks a < b trade places."""
     u = order[a]
     v = order[b]
-    gain = go_on[u, v] - go_on[v, u]
+    gain = reject[v, u] - reject[u, v]
     for j in range(a + 1, b):
         m = order[j]
-        gain += go_on[m, v] - go_on[m, u] + go_on[u, m] - go_on[v, m]
+        gain += reject[v, m] - reject[u, m] + reject[m, u] - reject[m, v]
     if b == order.shape[0] - 1:
-        gain += stop[v] - stop[u] + reference[u] - reference[v]
+        gain += accept[v, v] - accept[u, u] + reference[u] - reference[v]
     return gain
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def swap_moves(stop, go_on, reference, order, n_proposals, key):
+def swap_moves(accept, reject, reference, order, n_proposals, key):
     """Propose `n_proposals` swaps, change `order` in place, count the accepted ones.
 
     The pair of sticks is drawn uniformly, as in the paper; proposal number n reads
@@ -53,7 +53,7 @@ def swap_moves(stop, go_on, reference, order, n_proposals, key):
             b += 1
         if b < a:
             a, b = b, a
-        if math.log(u3) < swap_gain(stop, go_on, reference, order, a, b):
+        if math.log(u3) < swap_gain(accept, reject, reference, order, a, b):
             order[a], order[b] = order[b], order[a]
             accepted += 1
     return accepted
