@@ -53,10 +53,8 @@ def test_approximations_do_not_depend_on_who_asked_first(seed):
     one, other = problem.approximations(), problem.approximations()
     one.lattice()
     for category, later in [(0, 0b1000), (2, 0b1011), (3, 0b0100)]:
-        first, second = one.get(category, later), other.get(category, later)
-        assert (first.mode == second.mode).all()
-        assert (first.factor == second.factor).all()
-        assert first.log_evidence == second.log_evidence
+        stick = ((category, later),)
+        assert (one.laws(stick) == other.laws(stick)).all()
 
 
 def test_store_stays_within_its_capacity(seed):
@@ -66,6 +64,9 @@ def test_store_stays_within_its_capacity(seed):
     store.capacity = 10
     store.lattice()
     assert len(store._kept) <= 10
+    for later in range(1, 32):
+        store.laws(((5, later),))
+    assert len(store._stacked) <= 10
 
 
 def test_chains_from_different_starts_agree_on_the_order(seed):

@@ -133,12 +133,12 @@ def test_the_joint_distribution_test_sees_a_wrong_update(seed, monkeypatch):
 
     right = logistic.gibbs_step
 
-    def wrong(rows, work, eta, parts, alpha, keys, stick, coef):
-        right(rows, work, eta, parts, alpha, keys, stick, coef)
+    def wrong(*arguments):
+        right(*arguments)
+        gram, linear, scale, factor = arguments[7:11]
+        coef, key = arguments[-1], Keys(*arguments[-5:-2]).at(arguments[-2], layer=1)
         n = len(coef)
-        key = keys.at(stick, layer=logistic.COEFFICIENTS)
-        linear = 0.8 * work.linear[:n]
-        return draw_from_precision(work.gram[:n, :n], linear, key, work.scale, work.factor, coef)
+        return draw_from_precision(gram[:n, :n], 0.8 * linear[:n], key, scale, factor, coef)
 
     monkeypatch.setattr(logistic, "gibbs_step", wrong)
     rng = np.random.default_rng(seed)

@@ -10,7 +10,6 @@ not depend on the number of threads, hence neither does any sum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,14 +24,6 @@ summing = njit(
     cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"}
 )
 elementwise = njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
-
-
-class RowArrays(NamedTuple):
-    """The arrays of `Rows`, in a form that compiled code takes."""
-
-    blocks: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    bounds: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -73,11 +64,6 @@ class Rows:
     def categories(self) -> NDArray[np.int64]:
         """The category of each row."""
         return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
-
-    @property
-    def arrays(self) -> RowArrays:
-        """What the kernels read."""
-        return RowArrays(self.blocks, self.weights, self.bounds)
 
     @classmethod
     def of(

@@ -74,7 +74,7 @@ class Problem:
 
     def approximations(self) -> Approximations | None:
         """A store of normal approximations, if the binary model has them."""
-        sampler = self.model.sampler(self.rows)
+        sampler = self.model.sampler(self.rows, self.direction)
         n_columns = self.rows.n_columns
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
@@ -110,7 +110,7 @@ class Sweeper:
     ):
         n = problem.rows.n_categories
         self.problem = problem
-        self.sampler: BinarySampler = problem.model.sampler(problem.rows)
+        self.sampler: BinarySampler = problem.model.sampler(problem.rows, problem.direction)
         self.exact = problem.scheme == "exact"
         self.infers = problem.fixed_order is None
         self.joint: JointMoves | None = None
@@ -118,7 +118,7 @@ class Sweeper:
             approximations = approximations or problem.approximations()
             if approximations is not None:
                 sampler = cast(Approximable, self.sampler)
-                self.joint = JointMoves(sampler, approximations, problem.direction)
+                self.joint = JointMoves(sampler, approximations)
         self.proposes = self.joint is not None and problem.model.uses_proposals
         self.lattice: Lattice | None = None
         if self.joint is not None and self.proposes and self.infers and not problem.swaps_only:
@@ -165,7 +165,6 @@ class Sweeper:
         if self.infers:
             if self.exact and not settling:
                 self._draw_reference(state, keys)
-                self._weigh_references(state)
             else:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
@@ -214,21 +213,13 @@ class Sweeper:
 
     def _draw_reference(self, state: State, keys: Keys) -> None:
         """Draw the reference's parameters from its pseudo-prior and tabulate them."""
-        last = len(state.order) - 1
-        reference = int(state.order[last])
         if self.joint is not None:
-            self.joint.draw_reference(reference, state.parameters, self._table, keys)
-        else:
-            self.sampler.draw_prior(state.parameters, reference, last, keys)
-            self._tabulate(state)
-
-    def _weigh_references(self, state: State) -> None:
-        """Log-ratio of pseudo-prior to prior, at each category's parameters."""
-        if self.joint is None:  # then the pseudo-prior is the prior
+            self.joint.draw_reference(state.order, state.parameters, self._table, keys)
             return
-        for s, coef in enumerate(state.parameters["coef"]):
-            pseudo_prior = self.joint.approximations.one_against_the_rest(s)
-            self._table.reference[s] = -pseudo_prior.log_weight(coef, self.joint.sampler.prior)
+        last = len(state.order) - 1
+        self.sampler.draw_prior(state.parameters, int(state.order[last]), last, keys)
+        self._tabulate(state)
+        self._table.reference[:] = 0.0  # the pseudo-prior is the prior
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from pasb.rows import Rows
+from pasb.sticks import Direction
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.laplace import Laplace
-    from pasb.binary.prior import CoefficientPrior
+    from pasb.orders.table import OrderTable
 
 Parameters = dict[str, NDArray]
 
@@ -85,36 +86,43 @@ class BinarySampler(ABC):
 class Approximable(ABC):
     """A sampler whose model has a coefficient vector with a nearly normal posterior.
 
-    It can be given proposals: coefficient vectors drawn from a normal approximation, on
-    which the other parameters of the category then depend by their full conditional.
+    It can make independence proposals: coefficient vectors drawn from a normal
+    approximation, on which the other parameters of a category then depend by their full
+    conditional.
     """
 
     @abstractmethod
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
         """Normal approximation to the posterior of the coefficients given labels."""
 
-    #: the law of a coefficient vector, other parameters integrated out
-    prior: CoefficientPrior
-
     @abstractmethod
-    def propose(
+    def independence_move(
         self,
-        approximation: Laplace,
-        slot: int,
-        key: np.uint64,
-        success: NDArray[np.float64],
-        failure: NDArray[np.float64],
-    ) -> float:
-        """Draw a coefficient vector from an approximation and try it out.
+        parameters: Parameters,
+        table: OrderTable,
+        order: NDArray[np.int64],
+        sticks: NDArray[np.int64],
+        laws: NDArray[np.float64],
+        n_changed: int,
+        keys: Keys,
+        number: int,
+        kind: int,
+    ) -> bool:
+        """Propose coefficients for one or two sticks.
 
-        Writes its log sums, as one row of `BinarySampler.log_sums`, and returns the log of
-        prior over proposal density. Proposals that are weighed together use different
-        slots, 0 and 1.
+        A row of `sticks` is (category, extra, start): behind the category are
+        ``order[start:]`` and, unless it is -1, `extra`. The last `n_changed` rows are the
+        sticks as proposed, the others as they are; `laws` has a packed normal approximation
+        for each. If the Metropolis-Hastings ratio says so, or if there is nothing as it is,
+        `parameters` and `table` are changed, and the return value is True. `number` and
+        `kind` tell the moves of a sweep apart.
         """
 
     @abstractmethod
-    def adopt(self, parameters: Parameters, category: int, slot: int, key: np.uint64) -> None:
-        """Make the vector in a slot the category's, and redraw what depends on it."""
+    def log_ratios(
+        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        """Log of each category's law over the prior at its coefficients, up to a constant."""
 
 
 class BinaryModel(BaseEstimator, ABC):
@@ -134,8 +142,11 @@ class BinaryModel(BaseEstimator, ABC):
         """Raise a ValueError that names the first impossible hyperparameter."""
 
     @abstractmethod
-    def sampler(self, rows: Rows) -> BinarySampler:
-        """Make the sampler of one chain."""
+    def sampler(self, rows: Rows, direction: Direction = "forward") -> BinarySampler:
+        """Make the sampler of one chain.
+
+        Only independence proposals need `direction`: it says how they read the order table.
+        """
 
     @abstractmethod
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:

@@ -29,7 +29,6 @@ from pasb.binary.laplace import Laplace, laplace_logistic
 from pasb.binary.logistic_kernels import (
     COEFFICIENTS,
     PRECISIONS,
-    Work,
     draw_precisions,
     gibbs_step,
     log_success_and_failure,
@@ -38,8 +37,11 @@ from pasb.binary.logistic_kernels import (
     sum_logs,
 )
 from pasb.binary.prior import CoefficientPrior
+from pasb.binary.proposals import independence_move, log_ratios
 from pasb.gaussian import draw_by_qr
+from pasb.orders.table import OrderTable
 from pasb.rows import BLOCK, Rows, linear_predictors, padded, unblocked
+from pasb.sticks import Direction
 
 
 class Logistic(BinaryModel):
@@ -92,8 +94,8 @@ class Logistic(BinaryModel):
         if self.moves not in ("mixed", "gibbs"):
             raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
 
-    def sampler(self, rows: Rows) -> LogisticSampler:  # noqa: D102
-        return LogisticSampler(self, rows)
+    def sampler(self, rows: Rows, direction: Direction = "forward") -> LogisticSampler:  # noqa: D102
+        return LogisticSampler(self, rows, direction)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"coef": (n_columns,)}
@@ -120,17 +122,34 @@ class Logistic(BinaryModel):
 class LogisticSampler(BinarySampler, Approximable):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
-    def __init__(self, model: Logistic, rows: Rows):
+    def __init__(self, model: Logistic, rows: Rows, direction: Direction):
         self.rows = rows
-        self.arrays = rows.arrays
+        self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = CoefficientPrior.of(model.precision, model.shape, model.rate)
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0}
-        self.work = Work.of(rows)
-        n_padded, n_rows = rows.blocks.shape[1], len(rows.blocks) * BLOCK
-        self.eta = np.zeros((rows.n_categories, n_rows))
-        self.padded_coef = np.zeros((rows.n_categories, n_padded))
-        self.tried_eta, self.tried_coef = np.zeros((2, n_rows)), np.zeros((2, n_padded))
+        n_blocks, n_padded, _ = rows.blocks.shape
+        n_rows, n, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
+        self.eta = np.zeros((n_categories, n_rows))
+        self.padded_coef = np.zeros((n_categories, n_padded))
+        self.latents, self.linear = np.zeros(n_rows), np.zeros(n_padded)
+        self.work = (
+            self.latents,
+            np.zeros(n_rows),
+            np.zeros(n_blocks, dtype=np.bool_),
+            np.zeros((n_padded, BLOCK)),
+            np.zeros((n_padded, n_padded)),
+            self.linear,
+            np.zeros(n),
+            np.zeros((n, n)),
+        )
+        self.slots = (
+            np.zeros((2, n_padded)),
+            np.zeros((2, n_rows)),
+            np.zeros((2, n_categories)),
+            np.zeros((2, n_categories)),
+            direction == "forward",
+        )
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -149,19 +168,22 @@ class LogisticSampler(BinarySampler, Approximable):
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
-        if not gibbs_step(self.arrays, self.work, eta, parts, alpha, keys, stick, coef):
+        if not gibbs_step(*self.table, *self.work, eta, parts, alpha, *keys, stick, coef):
             self.guards["qr_fallbacks"] += 1
             X = unblocked(self.rows.blocks, self.rows.n_rows, len(coef))
-            coef[:] = draw_by_qr(
-                X,
-                self.work.latents[: len(X)],
-                alpha,
-                self.work.linear[: len(coef)],
-                keys.at(stick, layer=COEFFICIENTS),
-            )
-        prior, n_moves = self.prior, self.n_scale_moves
+            key = keys.at(stick, layer=COEFFICIENTS)
+            coef[:] = draw_by_qr(X, self.latents[: len(X)], alpha, self.linear[: len(coef)], key)
         stretch_and_draw_precisions(
-            self.arrays, self.work, eta, parts, prior, n_moves, keys, stick, coef, alpha
+            *self.table,
+            self.padded_coef[category : category + 1],
+            eta,
+            parts,
+            *self.prior,
+            self.n_scale_moves,
+            *keys,
+            stick,
+            coef,
+            alpha,
         )
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
@@ -178,7 +200,7 @@ class LogisticSampler(BinarySampler, Approximable):
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
         self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        sum_logs(self.arrays, self.padded_coef, self.eta, success, failure)
+        sum_logs(*self.table, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = np.zeros(self.eta.shape[1]), np.zeros(self.eta.shape[1])
@@ -188,25 +210,40 @@ class LogisticSampler(BinarySampler, Approximable):
         labels[:n] = part == SUCCESS
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
 
-    def propose(  # noqa: D102
+    def independence_move(  # noqa: D102
         self,
-        approximation: Laplace,
-        slot: int,
-        key: np.uint64,
-        success: NDArray[np.float64],
-        failure: NDArray[np.float64],
-    ) -> float:
-        coef, eta = self.tried_coef[slot : slot + 1], self.tried_eta[slot : slot + 1]
-        out = success[None], failure[None]
-        approximation.draw(key, coef[0, : self.rows.n_columns])
-        sum_logs(self.arrays, coef, eta, *out)
-        return approximation.log_weight(coef[0, : self.rows.n_columns], self.prior)
+        parameters: Parameters,
+        table: OrderTable,
+        order: NDArray[np.int64],
+        sticks: NDArray[np.int64],
+        laws: NDArray[np.float64],
+        n_changed: int,
+        keys: Keys,
+        number: int,
+        kind: int,
+    ) -> bool:
+        return independence_move(
+            *self.table,
+            *self.prior,
+            parameters["coef"],
+            parameters["precision"],
+            self.eta,
+            table.accept,
+            table.reject,
+            *self.slots,
+            order,
+            sticks,
+            laws,
+            n_changed,
+            *keys,
+            number,
+            kind,
+        )
 
-    def adopt(self, parameters: Parameters, category: int, slot: int, key: np.uint64) -> None:  # noqa: D102
-        coef = parameters["coef"][category]
-        coef[:] = self.tried_coef[slot, : len(coef)]
-        self.eta[category] = self.tried_eta[slot]
-        draw_precisions(coef, *self.prior, key, parameters["precision"][category])
+    def log_ratios(  # noqa: D102
+        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        log_ratios(parameters["coef"], laws, *self.prior, out)
 
 
 def _positive(value) -> bool:

@@ -41,19 +41,31 @@ class Approximations:
         self.everyone = 2**n_categories - 1
         self.capacity = max(4 * n_categories, MEMORY // (8 * n_columns**2))
         self._kept: dict[tuple[int, int], Laplace] = {}
+        self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
+        self._stacked_size = 0
         self._first: dict[int, Laplace] = {}
         self._lattice: Lattice | None = None
         self._lock = threading.Lock()
 
-    def one_against_the_rest(self, category: int) -> Laplace:
-        """The approximation of a category on the first stick."""
-        with self._lock:
-            return self._one_against_the_rest(category)
+    def pseudo_priors(self) -> NDArray[np.float64]:
+        """Packed laws of all categories on the first stick, one a row."""
+        everyone = self.everyone
+        return self.laws(tuple((s, everyone & ~(1 << s)) for s in range(self.n_categories)))
 
-    def get(self, category: int, later: int) -> Laplace:
-        """The approximation of a category with the set `later` (a bit mask) behind it."""
-        with self._lock:
-            return self._get(category, later)
+    def laws(self, sticks: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
+        """Packed laws of some sticks, one a row.
+
+        A stick is a category and the set of the categories behind it, as a bit mask.
+        """
+        stacked = self._stacked.get(sticks)
+        if stacked is None:
+            with self._lock:
+                stacked = np.stack([self._get(*stick).packed for stick in sticks])
+                self._stacked_size += len(sticks)
+                if self._stacked_size > self.capacity:
+                    self._stacked, self._stacked_size = {}, len(sticks)
+                self._stacked[sticks] = stacked
+        return stacked
 
     def lattice(self) -> Lattice | None:
         """The evidences of all orders; None when there are too many."""

@@ -14,8 +14,6 @@ one does, for the reference has no coefficients.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,25 +21,19 @@ from pasb.binary.base import Approximable, Keys, Parameters
 from pasb.orders.approximations import Approximations, members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
-from pasb.sticks import Direction
 
-PROPOSAL, DECISION, ADOPTION = 8, 9, 10  # layers of the stream
-REFRESH, NEIGHBOURS = 1, 2  # experts of the stream, to tell the moves apart
+REFERENCE, REFRESH, NEIGHBOURS = 1, 2, 4  # kinds of moves; one that changes two sticks has two
+CHOICE = 12  # layer of the stream
 
 
 class JointMoves:
     """The moves of one chain."""
 
-    def __init__(self, sampler: Approximable, approximations: Approximations, direction: Direction):
+    def __init__(self, sampler: Approximable, approximations: Approximations):
         self.sampler = sampler
         self.approximations = approximations
-        self.direction = direction
-        n = approximations.n_categories
-        # what the proposals, at most two, contribute to the order table
-        self._success, self._failure = np.zeros((2, n)), np.zeros((2, n))
-        self._tried = OrderTable.of(self._success, self._failure, direction)
-        self.accepted = {"refresh": 0, "neighbours": 0}
-        self.proposed = {"refresh": 0, "neighbours": 0}
+        self.accepted = {REFRESH: 0, NEIGHBOURS: 0}
+        self.proposed = {REFRESH: 0, NEIGHBOURS: 0}
 
     def refresh(
         self, order: NDArray[np.int64], parameters: Parameters, table: OrderTable, keys: Keys
@@ -50,8 +42,12 @@ class JointMoves:
         later = self.approximations.everyone
         for stick, category in enumerate(order[:-1].tolist()):
             later &= ~(1 << category)
-            changed = [(category, later)]
-            self._try("refresh", REFRESH, stick, changed, changed, parameters, table, keys)
+            sticks = np.array([[category, -1, stick + 1]] * 2)
+            laws = self.approximations.laws(((category, later), (category, later)))
+            self.proposed[REFRESH] += 1
+            self.accepted[REFRESH] += self.sampler.independence_move(
+                parameters, table, order, sticks, laws, 1, keys, stick, REFRESH
+            )
 
     def swap_neighbours(
         self,
@@ -66,59 +62,41 @@ class JointMoves:
         `number` tells the proposals of one sweep apart.
         """
         last = len(order) - 1
-        a = int(uniform_at(keys.at(number, NEIGHBOURS, DECISION), 1) * last)
+        a = int(uniform_at(keys.at(number, NEIGHBOURS, CHOICE), 0) * last)
         c, d = int(order[a]), int(order[a + 1])
-        behind = members(order[a + 2 :])
-        old, new = [(c, behind | 1 << d)], [(d, behind | 1 << c)]
+        start, behind = a + 2, members(order[a + 2 :])
+        before, after = (c, behind | 1 << d), (d, behind | 1 << c)
         if a + 1 < last:
-            old.append((d, behind))
-            new.append((c, behind))
-        if self._try("neighbours", NEIGHBOURS, number, old, new, parameters, table, keys):
+            n_changed = 2
+            sticks = np.array([[c, d, start], [d, -1, start], [d, c, start], [c, -1, start]])
+            laws = self.approximations.laws((before, (d, behind), after, (c, behind)))
+        else:
+            n_changed = 1
+            sticks = np.array([[c, d, start], [d, c, start]])
+            laws = self.approximations.laws((before, after))
+        self.proposed[NEIGHBOURS] += 1
+        if self.sampler.independence_move(
+            parameters, table, order, sticks, laws, n_changed, keys, number, NEIGHBOURS
+        ):
+            self.accepted[NEIGHBOURS] += 1
             order[a], order[a + 1] = d, c
 
     def draw_reference(
-        self, category: int, parameters: Parameters, table: OrderTable, keys: Keys
+        self,
+        order: NDArray[np.int64],
+        parameters: Parameters,
+        table: OrderTable,
+        keys: Keys,
     ) -> None:
-        """Draw the reference's coefficients from its pseudo-prior: q on the first stick."""
-        pseudo_prior = self.approximations.one_against_the_rest(category)
-        key = keys.at(category, 0, PROPOSAL)
-        self.sampler.propose(pseudo_prior, 0, key, self._success[0], self._failure[0])
-        self._adopt(category, 0, keys.at(category, 0, ADOPTION), parameters, table)
+        """Draw the reference's coefficients from its pseudo-prior: q on the first stick.
 
-    def _try(self, kind, expert, number, old, new, parameters, table, keys) -> bool:
-        """Propose coefficients for the sticks `new` in place of those of `old`."""
-        gain = 0.0
-        for category, later in old:
-            approximation = self.approximations.get(category, later)
-            coef = parameters["coef"][category]
-            gain -= approximation.log_weight(coef, self.sampler.prior)
-            gain -= _log_likelihood(table, category, category, later)
-        for slot, (category, later) in enumerate(new):
-            approximation = self.approximations.get(category, later)
-            key = keys.at(number, expert + slot, PROPOSAL)
-            gain += self.sampler.propose(
-                approximation, slot, key, self._success[slot], self._failure[slot]
-            )
-            gain += _log_likelihood(self._tried, slot, category, later)
-        self.proposed[kind] += 1
-        if not math.log(uniform_at(keys.at(number, expert, DECISION), 0)) < gain:
-            return False
-        self.accepted[kind] += 1
-        for slot, (category, _) in enumerate(new):
-            key = keys.at(number, expert + slot, ADOPTION)
-            self._adopt(category, slot, key, parameters, table)
-        return True
-
-    def _adopt(self, category, slot, key, parameters, table) -> None:
-        self.sampler.adopt(parameters, category, slot, key)
-        table.accept[category] = self._tried.accept[slot]
-        table.reject[category] = self._tried.reject[slot]
-
-
-def _log_likelihood(table: OrderTable, row: int, category: int, later: int) -> float:
-    """Log-likelihood of one stick, from its row of the table."""
-    total = table.accept[row, category]
-    for s, go_on in enumerate(table.reject[row].tolist()):
-        if later >> s & 1:
-            total += go_on
-    return total
+        Then tabulate the log-ratio of pseudo-prior to prior for every category.
+        """
+        reference = int(order[-1])
+        laws = self.approximations.pseudo_priors()
+        sticks = np.array([[reference, -1, len(order)]])
+        law = laws[reference : reference + 1]
+        self.sampler.independence_move(
+            parameters, table, order, sticks, law, 1, keys, reference, REFERENCE
+        )
+        self.sampler.log_ratios(parameters, laws, table.reference)

@@ -1,0 +1,104 @@
+"""Independence proposals of logistic sticks, compiled; see `pasb.orders.joint`.
+
+Proposed coefficients of up to two sticks stand in *slots*, together with their linear
+predictors and their rows of the order table, until they are adopted or forgotten.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from pasb.binary.laplace import draw_law, log_weight
+from pasb.binary.logistic_kernels import draw_precisions, sum_logs
+from pasb.variates.scalar import open_stream, stream_key, uniform
+
+PROPOSAL, DECISION, ADOPTION = 8, 9, 10  # layers of the stream
+
+kernel = njit(cache=True, error_model="numpy", nogil=True)
+
+
+@kernel
+def _log_likelihood(accept, reject, row, stick, order):
+    """Log-likelihood of one stick (category, extra, start), from its row of the table."""
+    category, extra, start = stick
+    total = accept[row, category]
+    if extra >= 0:
+        total += reject[row, extra]
+    for j in range(start, order.shape[0]):
+        total += reject[row, order[j]]
+    return total
+
+
+@kernel
+def independence_move(
+    blocks,
+    weights,
+    bounds,
+    ard,
+    shape,
+    rate,
+    coef,
+    precision,
+    eta,
+    accept,
+    reject,
+    slot_coef,
+    slot_eta,
+    slot_accept,
+    slot_reject,
+    forward,
+    order,
+    sticks,
+    laws,
+    n_changed,
+    seed,
+    chain,
+    sweep,
+    number,
+    kind,
+):
+    """Propose coefficients for one or two sticks, decide, and adopt them if accepted.
+
+    Row k of `sticks` and `laws` is the k-th stick as it is, row ``n_changed + k`` as it is
+    proposed to be. With no stick as it is (only proposals), the move is always accepted.
+    """
+    n = coef.shape[1]
+    success, failure = (slot_accept, slot_reject) if forward else (slot_reject, slot_accept)
+    n_old = sticks.shape[0] - n_changed
+    gain = 0.0
+    for k in range(n_old):
+        c = sticks[k, 0]
+        stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
+        gain -= log_weight(laws[k], coef[c], ard, shape, rate)
+        gain -= _log_likelihood(accept, reject, c, stick, order)
+    for k in range(n_changed):
+        key = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
+        new = n_old + k
+        draw_law(laws[new], key, slot_coef[k, :n])
+        one = slice(k, k + 1)
+        sum_logs(blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one])
+        if n_old > 0:
+            stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
+            gain += log_weight(laws[new], slot_coef[k, :n], ard, shape, rate)
+            gain += _log_likelihood(slot_accept, slot_reject, k, stick, order)
+    u, _ = uniform(open_stream(stream_key(seed, chain, sweep, number, kind, DECISION), 0))
+    if n_old > 0 and not math.log(u) < gain:
+        return False
+    for k in range(n_changed):
+        c = sticks[n_old + k, 0]
+        coef[c] = slot_coef[k, :n]
+        eta[c] = slot_eta[k]
+        accept[c] = slot_accept[k]
+        reject[c] = slot_reject[k]
+        key = stream_key(seed, chain, sweep, number, kind + k, ADOPTION)
+        draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+    return True
+
+
+@kernel
+def log_ratios(coef, laws, ard, shape, rate, out):
+    """Log of each category's law over the prior at its coefficients, up to a constant."""
+    for s in range(coef.shape[0]):
+        out[s] = -log_weight(laws[s], coef[s], ard, shape, rate)
