@@ -140,7 +140,10 @@ class TestGaussian:
         precision = (X * w[:, None]).T @ X + np.diag(alpha)
         out = np.empty(5)
         draw_from_precision(precision, linear, key, np.empty(5), np.empty((5, 5)), out)
-        assert draw_by_qr(X, w, alpha, linear, key) == pytest.approx(out)
+        weights, by_qr = np.zeros(BLOCK), np.empty(5)
+        weights[:40] = w
+        draw_by_qr(blocked(X), weights, alpha, linear, key, np.empty(5), by_qr)
+        assert by_qr == pytest.approx(out)
 
     @pytest.mark.parametrize("size", [3, 120])
     def test_cholesky_failure_is_reported_and_qr_still_works(self, size):
@@ -151,7 +154,9 @@ class TestGaussian:
         linear, key, out = np.ones(size), Keys(1, 2, 3).at(4), np.empty(size)
         work = np.empty(size), np.empty((size, size))
         assert not draw_from_precision(precision, linear, key, *work, out)
-        draw = draw_by_qr(X, w, alpha, linear, key)
+        weights, draw = np.zeros(BLOCK), np.empty(size)
+        weights[:1] = w
+        draw_by_qr(blocked(X), weights, alpha, linear, key, np.empty(size), draw)
         assert np.isfinite(draw).all()
         # the data pin down x'b to within 1e-8; the rest is free to move with the prior
         assert abs(X[0] @ draw) < 1e-3 * np.linalg.norm(draw)

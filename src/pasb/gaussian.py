@@ -12,7 +12,6 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from pasb.rows import summing
 from pasb.variates.scalar import normal, open_stream, uniform
@@ -141,22 +140,30 @@ def squared_distance(mode, scale, factor, at):
     return total
 
 
-def draw_by_qr(
-    X: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    alpha: NDArray[np.float64],
-    linear: NDArray[np.float64],
-    key: np.uint64,
-) -> NDArray[np.float64]:
+@njit(cache=True, error_model="numpy", nogil=True)
+def draw_by_qr(blocks, weights, alpha, linear, key, scale, out):
     """Draw from N(Q^-1 linear, Q^-1), Q = diag(alpha) + X' diag(weights) X, by QR.
 
     Same law and, to rounding, the same draw as `draw_from_precision`; the condition
-    number that matters is the square root of Q's.
+    number that matters is the square root of Q's. X is given in blocks of rows, transposed.
     """
-    stacked = np.vstack([np.sqrt(weights)[:, None] * X, np.diag(np.sqrt(alpha))])
-    scale = 1.0 / np.sqrt(np.sum(stacked**2, axis=0))
-    upper = np.asarray(np.linalg.qr(stacked * scale, mode="r"))
-    signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
-    out = np.empty(len(linear))
-    _draw_with_factor(np.ascontiguousarray(upper.T * signs), scale, linear, key, out)
-    return out
+    n = alpha.shape[0]
+    n_blocks, _, size = blocks.shape
+    stacked = np.zeros((n_blocks * size + n, n))
+    for k in range(n_blocks):
+        for i in range(size):
+            root = math.sqrt(weights[k * size + i])
+            for v in range(n):
+                stacked[k * size + i, v] = root * blocks[k, v, i]
+    for v in range(n):
+        stacked[n_blocks * size + v, v] = math.sqrt(alpha[v])
+    for v in range(n):
+        scale[v] = 1.0 / math.sqrt(np.sum(stacked[:, v] ** 2))
+        stacked[:, v] *= scale[v]
+    _, upper = np.linalg.qr(stacked)
+    factor = np.zeros((n, n))
+    for i in range(n):
+        sign = -1.0 if upper[i, i] < 0.0 else 1.0
+        for j in range(i, n):
+            factor[j, i] = sign * upper[i, j]
+    _draw_with_factor(factor, scale, linear, key, out)

@@ -35,6 +35,7 @@ from pasb.binary.base import (
     Approximable,
     BinaryModel,
     BinarySampler,
+    CompiledSweep,
     Keys,
     Parameters,
 )
@@ -126,6 +127,22 @@ class Sweeper:
         self.settling = settling if self.lattice is None else 0
         self._success, self._failure = np.zeros((n, n)), np.zeros((n, n))
         self._table = OrderTable.of(self._success, self._failure, problem.direction)
+        self.compiled = self._compiled_sweep()
+
+    def _compiled_sweep(self) -> CompiledSweep | None:
+        """The sweep in one call, where the model has one and all approximations are known."""
+        problem = self.problem
+        if self.joint is None or not self.proposes or (self.infers and self.lattice is None):
+            return None
+        laws, law_index = self.joint.approximations.all_laws(problem.fixed_order)
+        return self.joint.sampler.compiled_sweep(
+            self._table,
+            laws,
+            law_index,
+            augmented=problem.augmented,
+            infers=self.infers,
+            n_swaps=problem.n_swaps,
+        )
 
     def start(self, keys: Keys) -> State:
         """Start from an order drawn from the lattice, a random one, or the fixed one."""
@@ -153,6 +170,11 @@ class Sweeper:
 
     def sweep(self, state: State, keys: Keys) -> None:
         """Advance `state` by one sweep, in place."""
+        if self.compiled is not None:
+            state.log_likelihood, accepted = self.compiled(state.parameters, state.order, keys)
+            state.swaps_accepted += accepted
+            state.swaps_proposed += self.problem.n_swaps if self.infers else 0
+            return
         settling = keys.sweep <= self.settling
         self._update_sticks(state, keys)
         if self.infers and (settling or not self.exact):

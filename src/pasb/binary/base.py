@@ -10,7 +10,7 @@ a binary model knows nothing of sticks, orders or directions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pasb.orders.table import OrderTable
 
 Parameters = dict[str, NDArray]
+
+# Takes parameters, order and keys; gives the log-likelihood and the accepted swaps.
+CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int]]
 
 # The part that the rows of a category play on a stick.
 FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
@@ -117,6 +120,19 @@ class Approximable(ABC):
         `parameters` and `table` are changed, and the return value is True. `number` and
         `kind` tell the moves of a sweep apart.
         """
+
+    def compiled_sweep(
+        self,
+        table: OrderTable,
+        laws: NDArray[np.float64],
+        law_index: NDArray[np.int64],
+        *,
+        augmented: bool,
+        infers: bool,
+        n_swaps: int,
+    ) -> CompiledSweep | None:
+        """A whole sweep in one call, if the model has one that does just what Python does."""
+        return None
 
     @abstractmethod
     def log_ratios(

@@ -36,11 +36,11 @@ from pasb.binary.logistic_kernels import (
     stretch_and_draw_precisions,
     sum_logs,
 )
+from pasb.binary.logistic_sweep import logistic_sweep
 from pasb.binary.prior import CoefficientPrior
 from pasb.binary.proposals import independence_move, log_ratios
-from pasb.gaussian import draw_by_qr
 from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows, linear_predictors, padded, unblocked
+from pasb.rows import BLOCK, Rows, linear_predictors, padded
 from pasb.sticks import Direction
 
 
@@ -132,14 +132,13 @@ class LogisticSampler(BinarySampler, Approximable):
         n_rows, n, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
         self.eta = np.zeros((n_categories, n_rows))
         self.padded_coef = np.zeros((n_categories, n_padded))
-        self.latents, self.linear = np.zeros(n_rows), np.zeros(n_padded)
         self.work = (
-            self.latents,
+            np.zeros(n_rows),
             np.zeros(n_rows),
             np.zeros(n_blocks, dtype=np.bool_),
             np.zeros((n_padded, BLOCK)),
             np.zeros((n_padded, n_padded)),
-            self.linear,
+            np.zeros(n_padded),
             np.zeros(n),
             np.zeros((n, n)),
         )
@@ -168,11 +167,8 @@ class LogisticSampler(BinarySampler, Approximable):
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
-        if not gibbs_step(*self.table, *self.work, eta, parts, alpha, *keys, stick, coef):
-            self.guards["qr_fallbacks"] += 1
-            X = unblocked(self.rows.blocks, self.rows.n_rows, len(coef))
-            key = keys.at(stick, layer=COEFFICIENTS)
-            coef[:] = draw_by_qr(X, self.latents[: len(X)], alpha, self.linear[: len(coef)], key)
+        step = gibbs_step(*self.table, *self.work, eta, parts, alpha, *keys, stick, coef)
+        self.guards["qr_fallbacks"] += not step
         stretch_and_draw_precisions(
             *self.table,
             self.padded_coef[category : category + 1],
@@ -234,16 +230,66 @@ class LogisticSampler(BinarySampler, Approximable):
             order,
             sticks,
             laws,
+            np.arange(len(laws)),
             n_changed,
             *keys,
             number,
             kind,
         )
 
+    def compiled_sweep(  # noqa: D102
+        self,
+        table: OrderTable,
+        laws: NDArray[np.float64],
+        law_index: NDArray[np.int64],
+        *,
+        augmented: bool,
+        infers: bool,
+        n_swaps: int,
+    ) -> LogisticSweep:
+        return LogisticSweep(self, table, laws, law_index, augmented, infers, n_swaps)
+
     def log_ratios(  # noqa: D102
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
-        log_ratios(parameters["coef"], laws, *self.prior, out)
+        log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
+
+
+class LogisticSweep:
+    """A compiled sweep of one chain; see `pasb.binary.logistic_sweep`."""
+
+    def __init__(
+        self,
+        sampler: LogisticSampler,
+        table: OrderTable,
+        laws: NDArray[np.float64],
+        law_index: NDArray[np.int64],
+        augmented: bool,
+        infers: bool,
+        n_swaps: int,
+    ):
+        self.sampler = sampler
+        self.before = (*sampler.table, *sampler.prior, sampler.n_scale_moves)
+        self.work = (sampler.eta, sampler.padded_coef, *sampler.work, *sampler.slots, *table)
+        self.laws = (laws, law_index, augmented, infers, n_swaps)
+
+    def __call__(
+        self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
+    ) -> tuple[float, int]:
+        """Advance parameters and order; return the log-likelihood and the accepted swaps."""
+        counts = np.zeros(2, dtype=np.int64)
+        log_likelihood = logistic_sweep(
+            *self.before,
+            parameters["coef"],
+            parameters["precision"],
+            *self.work,
+            order,
+            *self.laws,
+            counts,
+            *keys,
+        )
+        self.sampler.guards["qr_fallbacks"] += int(counts[1])
+        return log_likelihood, int(counts[0])
 
 
 def _positive(value) -> bool:

@@ -12,7 +12,7 @@ from numba import njit
 
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.scale_move import scale_moves
-from pasb.gaussian import draw_from_precision
+from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import BLOCK, elementwise, linear_predictors, summing, weighted_gram
 from pasb.variates.scalar import (
     gamma,
@@ -52,7 +52,7 @@ def gibbs_step(
     stick,
     coef,
 ):
-    """Draw latents given `eta`, then `coef` given the latents; False if Cholesky failed.
+    """Draw latents given `eta`, then `coef` given the latents; False if that took a QR.
 
     `latents` to `factor` are work space.
     """
@@ -63,7 +63,10 @@ def gibbs_step(
     for v in range(n):
         gram[v, v] += precision[v]
     key = stream_key(seed, chain, sweep, stick, 0, COEFFICIENTS)
-    return draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef)
+    if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
+        return True
+    draw_by_qr(blocks, latents, precision, linear[:n], key, scale, coef)
+    return False
 
 
 @kernel

@@ -52,6 +52,7 @@ def independence_move(
     order,
     sticks,
     laws,
+    law_of,
     n_changed,
     seed,
     chain,
@@ -61,8 +62,9 @@ def independence_move(
 ):
     """Propose coefficients for one or two sticks, decide, and adopt them if accepted.
 
-    Row k of `sticks` and `laws` is the k-th stick as it is, row ``n_changed + k`` as it is
-    proposed to be. With no stick as it is (only proposals), the move is always accepted.
+    The first rows of `sticks` are sticks as they are, the last `n_changed` as they are
+    proposed to be; the law of row k is ``laws[law_of[k]]``. With no stick as it is, only
+    proposals, the move is always accepted.
     """
     n = coef.shape[1]
     success, failure = (slot_accept, slot_reject) if forward else (slot_reject, slot_accept)
@@ -71,17 +73,17 @@ def independence_move(
     for k in range(n_old):
         c = sticks[k, 0]
         stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
-        gain -= log_weight(laws[k], coef[c], ard, shape, rate)
+        gain -= log_weight(laws[law_of[k]], coef[c], ard, shape, rate)
         gain -= _log_likelihood(accept, reject, c, stick, order)
     for k in range(n_changed):
         key = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
         new = n_old + k
-        draw_law(laws[new], key, slot_coef[k, :n])
+        draw_law(laws[law_of[new]], key, slot_coef[k, :n])
         one = slice(k, k + 1)
         sum_logs(blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one])
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
-            gain += log_weight(laws[new], slot_coef[k, :n], ard, shape, rate)
+            gain += log_weight(laws[law_of[new]], slot_coef[k, :n], ard, shape, rate)
             gain += _log_likelihood(slot_accept, slot_reject, k, stick, order)
     u, _ = uniform(open_stream(stream_key(seed, chain, sweep, number, kind, DECISION), 0))
     if n_old > 0 and not math.log(u) < gain:
@@ -98,7 +100,7 @@ def independence_move(
 
 
 @kernel
-def log_ratios(coef, laws, ard, shape, rate, out):
+def log_ratios(coef, laws, law_of, ard, shape, rate, out):
     """Log of each category's law over the prior at its coefficients, up to a constant."""
     for s in range(coef.shape[0]):
-        out[s] = -log_weight(laws[s], coef[s], ard, shape, rate)
+        out[s] = -log_weight(laws[law_of[s]], coef[s], ard, shape, rate)

@@ -45,6 +45,7 @@ class Approximations:
         self._stacked_size = 0
         self._first: dict[int, Laplace] = {}
         self._lattice: Lattice | None = None
+        self._all_laws: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
 
     def pseudo_priors(self) -> NDArray[np.float64]:
@@ -66,6 +67,37 @@ class Approximations:
                     self._stacked, self._stacked_size = {}, len(sticks)
                 self._stacked[sticks] = stacked
         return stacked
+
+    def all_laws(
+        self, fixed_order: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Packed laws of every stick there can be, and where to find them.
+
+        Returns
+        -------
+        laws : array
+            One packed law a row.
+        index : array
+            ``index[c, R]`` is the row of category c with the set R behind it; under a fixed
+            order, ``index[j, 0]`` is the row of stick j.
+        """
+        with self._lock:
+            if self._all_laws is None:
+                self._all_laws = self._collect_laws(fixed_order)
+            return self._all_laws
+
+    def _collect_laws(self, fixed_order):
+        n = self.n_categories
+        if fixed_order is not None:
+            sticks = [(int(c), members(fixed_order[j + 1 :])) for j, c in enumerate(fixed_order)]
+            index = np.arange(n)[:, None]
+            sticks.pop()
+        else:
+            sticks = [(c, r) for c in range(n) for r in range(1, 2**n) if not r >> c & 1]
+            index = np.full((n, 2**n), -1)
+            for k, (c, r) in enumerate(sticks):
+                index[c, r] = k
+        return np.stack([self._get(*stick).packed for stick in sticks]), index
 
     def lattice(self) -> Lattice | None:
         """The evidences of all orders; None when there are too many."""
