@@ -38,6 +38,7 @@ bench: .venv/dev .venv/compiled
 # a change of any source drops the whole cache of compiled code.
 .venv/compiled: $(SOURCES) | .venv/user
 	find src -name '*.nb[ic]' -delete
+	@echo "Compiling the kernels, once: about 40 s"
 	$(BIN)/python -m pasb.precompile
 	touch $@
 

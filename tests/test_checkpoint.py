@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pasb import checkpoint as module
-from pasb import store
+from pasb import folder_lock, store
 from pasb.checkpoint import Checkpoint, Saved
 from pasb.errors import CheckpointError
 
@@ -546,7 +545,7 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
     def unsupported(*args):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(module.fcntl, "flock", unsupported)
+    monkeypatch.setattr(folder_lock.fcntl, "flock", unsupported)
     with pytest.warns(RuntimeWarning, match="cannot be locked on this file system"):
         Checkpoint.open(tmp_path, FINGERPRINT).close()
 

@@ -13,16 +13,12 @@ each segment begins where the one before it ended.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import platform
 import re
-import sys
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,16 +27,11 @@ import numpy as np
 
 from pasb import store
 from pasb.errors import CheckpointError, FileFormatError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
+from pasb.folder_lock import LOCK_FILE, FolderLock
 
 CHECKPOINT_FORMAT = 1
 
 _RUN = "run.pasb"
-_LOCK = "run.lock"
 _RUN_KIND = "checkpoint-run"
 _SEGMENT_KIND = "checkpoint"
 _SEGMENT_NAME = re.compile(r"[0-9]{8,}\.pasb")
@@ -118,10 +109,10 @@ class Checkpoint:
     >>> folder.cleanup()
     """
 
-    def __init__(self, folder: Path, run: str, lock: _FolderLock) -> None:
+    def __init__(self, folder: Path, run: str, lock: FolderLock) -> None:
         self.folder = folder
         self._run = run
-        self._lock: _FolderLock | None = lock
+        self._lock: FolderLock | None = lock
         self._progress: dict[int, _Progress] = {}
 
     @classmethod
@@ -151,7 +142,7 @@ class Checkpoint:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             store.sync_folder(folder.parent)
-            lock = _FolderLock(folder)
+            lock = FolderLock(folder)
         except OSError as error:
             raise CheckpointError(_unwritable(folder, error)) from error
         try:
@@ -425,64 +416,6 @@ def _lost(refused: list[tuple[Path, str, int | None]], progress: _Progress) -> s
     return f"at least {known} draws" if known > 0 else "an unknown number of draws"
 
 
-# ---------------------------------------------------------------- the folder
-
-
-class _FolderLock:
-    """A lock that the system drops when the process ends, however it ends."""
-
-    # Windows forbids others to read a locked byte: lock one beyond the owner's name.
-    _FAR = 1 << 30
-
-    def __init__(self, folder: Path) -> None:
-        self._file = open(folder / _LOCK, "a+b")  # noqa: SIM115
-        try:
-            self._acquire()
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES, errno.EDEADLK):
-                owner = self._owner()
-                self._file.close()
-                raise CheckpointError(
-                    f"another run is using the checkpoint folder '{folder}'{owner}; wait until "
-                    "it ends, or use another folder"
-                ) from None
-            warnings.warn(
-                f"the checkpoint folder '{folder}' cannot be locked on this file system "
-                f"({error}); make sure that no other run uses it",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-        self._file.truncate(0)
-        self._file.write(f"process {os.getpid()} on {platform.node()}".encode())
-        self._file.flush()
-
-    def _acquire(self) -> None:
-        if sys.platform == "win32":
-            self._file.seek(self._FAR)
-            msvcrt.locking(self._file.fileno(), msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-    def _owner(self) -> str:
-        with suppress(OSError):
-            self._file.seek(0)
-            owner = self._file.read(200).decode("utf-8", "replace")
-            return f" ({owner})" if owner else ""
-        return ""
-
-    def release(self) -> None:
-        """Drop the lock, also for processes that inherited the file by a fork."""
-        with suppress(OSError):
-            self._file.truncate(0)
-        with suppress(OSError):
-            if sys.platform == "win32":
-                self._file.seek(self._FAR)
-                msvcrt.locking(self._file.fileno(), msvcrt.LK_UNLCK, 1)
-            else:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
-        self._file.close()
-
-
 def _refuse_other_files(folder: Path) -> None:
     """Do not mix a run with a user's files."""
     try:
@@ -493,7 +426,7 @@ def _refuse_other_files(folder: Path) -> None:
         raise CheckpointError(
             f"the checkpoint folder '{folder}' cannot be read: {error}"
         ) from error
-    others = [name for name in names if name != _LOCK and not store.is_temporary(name)]
+    others = [name for name in names if name != LOCK_FILE and not store.is_temporary(name)]
     if _RUN not in names and others:
         raise CheckpointError(
             f"the folder '{folder}' holds other files (such as {min(others)!r}) and no pasb run; "

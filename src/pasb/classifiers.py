@@ -18,6 +18,7 @@ from pasb.binary import BinaryModel, Logistic
 from pasb.chain import Schedule
 from pasb.fingerprint import run_fingerprint, seed_of
 from pasb.posterior import PosteriorMixin, choose_monitored_rows
+from pasb.precompile import announce
 from pasb.progress import wanted
 from pasb.rows import Rows
 from pasb.sampling import sample
@@ -228,6 +229,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             if not callable(callback):
                 raise TypeError(f"callbacks must hold functions; {callback!r} is none")
         seed = seed_of(self.random_state, self.checkpoint)
+        if wanted(self.progress):
+            announce()
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
         fingerprint = None
         if self.checkpoint is not None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pasb.sampling import Draws
     from pasb.scaling import Scaling
 
-N_MONITORED = 40
+N_MONITORED = 24
 RHAT_LIMIT = 1.05
 ESS_LIMIT = 100
 

@@ -5,16 +5,35 @@ Run it once after an installation: ``python -m pasb.precompile``.
 
 from __future__ import annotations
 
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 
-from pasb import StickLogisticClassifier
 from pasb.errors import ConvergenceWarning
 
 
+def is_compiled() -> bool:
+    """Whether Numba's cache holds the largest kernel, hence in all likelihood the others."""
+    from pasb.binary.logistic_sweep import logistic_sweep
+
+    if logistic_sweep.signatures:
+        return True
+    folder = Path(logistic_sweep.stats.cache_path)
+    return any(folder.glob("logistic_sweep.logistic_sweep-*.nbi"))
+
+
+def announce() -> None:
+    """Tell a waiting person that the first fit takes longer."""
+    if not is_compiled():
+        print("Compiling the kernels, once after installation: about 40 s.", file=sys.stderr)
+
+
 def precompile() -> None:
-    """Fit a tiny table in each way that compiles different code."""
+    """Fit a tiny table, which compiles what fits and predictions need."""
+    from pasb import StickLogisticClassifier
+
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 3
     with warnings.catch_warnings():

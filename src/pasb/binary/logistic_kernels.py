@@ -24,8 +24,9 @@ from pasb.variates.scalar import (
 )
 from pasb.vector import vector_log1p_exp_neg
 
-# layers of the stream
-LATENTS, COEFFICIENTS, PRECISIONS, SCALE, PROPOSAL, DECISION, ADOPTION = range(7)
+# Layers of the stream. For a plain int Numba would compile the callee once per value.
+LATENTS, COEFFICIENTS, PRECISIONS, SCALE = (np.int64(k) for k in range(4))
+NO_EXPERT = np.int64(0)
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -57,12 +58,12 @@ def gibbs_step(
     `latents` to `factor` are work space.
     """
     n = coef.shape[0]
-    key = stream_key(seed, chain, sweep, stick, 0, LATENTS)
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
     draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used)
     weighted_gram(blocks, latents, linear_weights, used, scratch, gram, linear)
     for v in range(n):
         gram[v, v] += precision[v]
-    key = stream_key(seed, chain, sweep, stick, 0, COEFFICIENTS)
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
     if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
         return True
     draw_by_qr(blocks, latents, precision, linear[:n], key, scale, coef)
@@ -114,9 +115,9 @@ def stretch_and_draw_precisions(
     if n_moves > 0:
         padded_coef[0, : coef.shape[0]] = coef
         linear_predictors(blocks, padded_coef, eta.reshape(1, eta.size))
-        key = stream_key(seed, chain, sweep, stick, 0, SCALE)
+        key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
         scale_moves(eta, weights, bounds, parts, ard, shape, rate, n_moves, key, coef)
-    key = stream_key(seed, chain, sweep, stick, 0, PRECISIONS)
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, PRECISIONS)
     draw_precisions(coef, ard, shape, rate, key, precision)
 
 

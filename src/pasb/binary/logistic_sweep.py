@@ -20,6 +20,8 @@ from pasb.orders.swap import swap_moves, uniform_at
 from pasb.orders.table import order_log_likelihood
 from pasb.variates.scalar import stream_key
 
+ZERO, ONE = np.int64(0), np.int64(1)  # plain ints would be compiled as constants
+
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def logistic_sweep(
@@ -124,8 +126,8 @@ def logistic_sweep(
         )
 
     if infers:
-        key = stream_key(seed, chain, sweep, n_categories, 1, 0)
-        if uniform_at(key, 0) >= 0.5:
+        key = stream_key(seed, chain, sweep, n_categories, ONE, ZERO)
+        if uniform_at(key, ZERO) >= 0.5:
             c, d = order[last - 1], order[last]
             coef[d] = -coef[c]
             precision[d] = precision[c]
@@ -164,7 +166,7 @@ def logistic_sweep(
             sticks[:2],
             laws,
             law_of,
-            1,
+            ONE,
             seed,
             chain,
             sweep,
@@ -176,7 +178,7 @@ def logistic_sweep(
 
     for number in range(last):
         key = stream_key(seed, chain, sweep, number, NEIGHBOURS, CHOICE)
-        a = int(uniform_at(key, 0) * last)
+        a = int(uniform_at(key, ZERO) * last)
         c, d = order[a], order[a + 1]
         behind = 0
         for j in range(a + 2, n_categories):
@@ -248,7 +250,7 @@ def logistic_sweep(
         sticks[:1],
         laws,
         law_of,
-        1,
+        ONE,
         seed,
         chain,
         sweep,
@@ -258,6 +260,6 @@ def logistic_sweep(
     for s in range(n_categories):
         law_of[s] = law_index[s, everyone & ~(1 << s)]
     log_ratios(coef, laws, law_of, ard, shape, rate, reference)
-    key = stream_key(seed, chain, sweep, n_categories, 0, 0)
+    key = stream_key(seed, chain, sweep, n_categories, ZERO, ZERO)
     counts[0] += swap_moves(accept, reject, reference, order, n_swaps, key)
     return order_log_likelihood(accept, reject, order)

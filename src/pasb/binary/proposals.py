@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from pasb.binary.laplace import draw_law, log_weight
 from pasb.binary.logistic_kernels import draw_precisions, sum_logs
 from pasb.variates.scalar import open_stream, stream_key, uniform
 
-PROPOSAL, DECISION, ADOPTION = 8, 9, 10  # layers of the stream
+PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 

@@ -22,8 +22,9 @@ from pasb.orders.approximations import Approximations, members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
 
-REFERENCE, REFRESH, NEIGHBOURS = 1, 2, 4  # kinds of moves; one that changes two sticks has two
-CHOICE = 12  # layer of the stream
+# kinds of moves; one that changes two sticks has two numbers
+REFERENCE, REFRESH, NEIGHBOURS = np.int64(1), np.int64(2), np.int64(4)
+CHOICE = np.int64(12)  # layer of the stream
 
 
 class JointMoves:
