@@ -115,7 +115,7 @@ class TestArviz:
         for function in (arviz_stats.rhat, arviz_stats.ess, arviz_stats.mcse):
             out = function(fitted.posterior_, var_names=["probability"])
             values = out["probability"] if "probability" in out else out["posterior/probability"]
-            assert values.shape == (40, 3)
+            assert values.shape == (N_MONITORED, 3)
             assert np.isfinite(values).all()
 
     def test_coefficients_under_a_fixed_order(self, fixed):

@@ -20,7 +20,7 @@ def is_compiled() -> bool:
 
     if logistic_sweep.signatures:
         return True
-    folder = Path(logistic_sweep.stats.cache_path)
+    folder = Path(logistic_sweep.stats.cache_path or "")
     return any(folder.glob("logistic_sweep.logistic_sweep-*.nbi"))
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pasb.orders.table import OrderTable
 
 Parameters = dict[str, NDArray]
+Index = int | np.int64
 
 # Takes parameters, order and keys; gives the log-likelihood and the accepted swaps.
 CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int]]
@@ -41,7 +42,7 @@ class Keys(NamedTuple):
     chain: int
     sweep: int
 
-    def at(self, stick: int, expert: int = 0, layer: int = 0) -> np.uint64:
+    def at(self, stick: Index, expert: Index = 0, layer: Index = 0) -> np.uint64:
         """Key of the streams of one stick, expert and layer; rows are told apart later."""
         # Numba hands back a Python int, which it would then take for a signed one
         return np.uint64(stream_key(self.seed, self.chain, self.sweep, stick, expert, layer))
@@ -109,7 +110,7 @@ class Approximable(ABC):
         n_changed: int,
         keys: Keys,
         number: int,
-        kind: int,
+        kind: Index,
     ) -> bool:
         """Propose coefficients for one or two sticks.
 

@@ -22,6 +22,7 @@ from pasb.binary.base import (
     Approximable,
     BinaryModel,
     BinarySampler,
+    Index,
     Keys,
     Parameters,
 )
@@ -216,7 +217,7 @@ class LogisticSampler(BinarySampler, Approximable):
         n_changed: int,
         keys: Keys,
         number: int,
-        kind: int,
+        kind: Index,
     ) -> bool:
         return independence_move(
             *self.table,
