@@ -29,23 +29,22 @@ class Progress:
             BarColumn,
             MofNCompleteColumn,
             TextColumn,
-            TimeElapsedColumn,
             TimeRemainingColumn,
         )
         from rich.progress import Progress as Bar
 
         self._bar = Bar(
             TextColumn("chain {task.fields[chain]}"),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[phase]}"),
-            TextColumn("log-lik {task.fields[log_likelihood]:>10.1f}"),
-            TextColumn("swaps {task.fields[swaps]:>6.2%}"),
-            TimeElapsedColumn(),
+            TextColumn("log-lik {task.fields[log_likelihood]:.1f}"),
+            TextColumn("swaps {task.fields[swaps]:.1%}"),
+            TimeRemainingColumn(compact=True),
             TextColumn("left"),
-            TimeRemainingColumn(),
             console=Console(stderr=True),
             refresh_per_second=4,
+            expand=True,
         )
         self._tasks = {
             chain.index: self._bar.add_task("", total=chain.schedule.n_sweeps, **_fields(chain))
@@ -71,7 +70,7 @@ def _fields(chain: Chain) -> dict:
     info = chain.info()
     return {
         "chain": info.chain + 1,
-        "phase": "warm-up" if info.warmup else "draws  ",
+        "phase": "warm-up" if info.warmup else "draws",
         "log_likelihood": info.log_likelihood,
         "swaps": info.swap_acceptance,
     }

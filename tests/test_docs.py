@@ -1,0 +1,41 @@
+"""The Python in README and guide runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(name):
+    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md"])
+def test_python_blocks_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for block in blocks(name):
+        # the guide's long run, shortened
+        code = block.replace("n_draws=100_000, thin=10", "n_draws=50, n_warmup=50")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(code, name, "exec"), names)
+    assert len(blocks(name)) > 0
+
+
+def test_the_two_commands_are_there():
+    text = (ROOT / "README.md").read_text()
+    assert "make demo" in text
+    assert "make test" in text
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/method.md"])
+def test_links_lead_somewhere(name):
+    path = ROOT / name
+    for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
+        assert (path.parent / target).exists(), target
