@@ -367,3 +367,16 @@ class TestAfterFit:
     def test_export(self, fitted, tmp_path):
         with pytest.raises(ValueError, match=r"must end in .nc \(NetCDF\) or .zarr, not '.csv'"):
             fitted.export(tmp_path / "draws.csv")
+
+
+def test_no_jobs_at_all_is_refused():
+    X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    with pytest.raises(ValueError, match="n_jobs=0 would run nothing"):
+        StickLogisticClassifier(**{**SMALL, "n_jobs": 0}).fit(X, y)
+
+
+def test_classes_whose_columns_would_collide_are_refused():
+    X, y = np.arange(20.0)[:, None], np.array(["a", "a_lower"] * 10)
+    model = StickLogisticClassifier(**SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="two columns would have the same name"):
+        model.predict_frame(X)

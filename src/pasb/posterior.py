@@ -306,6 +306,12 @@ class PosteriorMixin:
         for k in range(0, len(inner), 64):  # all draws of a few rows at a time
             part = predictor.samples(inner[k : k + 64])
             lower[k : k + 64], upper[k : k + 64] = np.quantile(part, tails, axis=0)
+        names = [f"p_{label}{end}" for label in self.classes_ for end in ("", "_lower", "_upper")]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                "two columns would have the same name, because one class is called like another "
+                "with _lower or _upper at its end: rename it, or use sample_proba"
+            )
         columns: dict[str, Any] = {"prediction": self.classes_[np.argmax(mean, axis=1)]}
         for s, label in enumerate(self.classes_):
             columns[f"p_{label}"] = mean[:, s]

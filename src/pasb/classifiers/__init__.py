@@ -1,0 +1,6 @@
+"""scikit-learn classifiers, one a file, all made from `StickBreakingClassifier`."""
+
+from pasb.classifiers.general import StickBreakingClassifier
+from pasb.classifiers.logistic import StickLogisticClassifier
+
+__all__ = ["StickBreakingClassifier", "StickLogisticClassifier"]
