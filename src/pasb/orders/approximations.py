@@ -39,7 +39,7 @@ class Approximations:
         self.n_categories = n_categories
         self.stop, self.go_on = stop, go_on
         self.everyone = 2**n_categories - 1
-        self.capacity = max(4 * n_categories, MEMORY // (8 * n_columns**2))
+        self.capacity = max(4 * n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
         self._kept: dict[tuple[int, int], Laplace] = {}
         self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
         self._stacked_size = 0
@@ -100,8 +100,9 @@ class Approximations:
         return np.stack([self._get(*stick).packed for stick in sticks]), index
 
     def lattice(self) -> Lattice | None:
-        """The evidences of all orders; None when there are too many."""
-        if self.n_categories > LATTICE_LIMIT:
+        """The evidences of all orders; None when there are too many, or they are too large."""
+        n_sticks = self.n_categories * 2 ** (self.n_categories - 1)
+        if self.n_categories > LATTICE_LIMIT or n_sticks > self.capacity:
             return None
         with self._lock:
             if self._lattice is None:
