@@ -9,10 +9,12 @@ from scipy.stats import chi2
 
 from pasb import StickLogisticClassifier
 from pasb.binary import Logistic
+from pasb.binary.base import Keys
 from pasb.orders import Lattice, enumerate_orders
 from pasb.orders.approximations import members
+from pasb.orders.walk import walk
 from pasb.rows import Rows
-from pasb.sweep import Problem
+from pasb.sweep import Problem, Sweeper
 
 
 def random_lattice(n, seed):
@@ -66,6 +68,51 @@ def test_store_stays_within_its_capacity(seed):
     for later in range(1, 32):
         store.laws(((5, later),))
     assert len(store._stacked) <= 10
+
+
+def test_walk_finds_the_best_order_of_a_small_lattice(seed):
+    """Six categories: 720 orders, so the best one is known."""
+    lattice = random_lattice(6, seed)
+    orders = enumerate_orders(6)
+    best = max(lattice.log_probability(order) for order in orders)
+    rng = np.random.default_rng(seed)
+    found = [walk(np.arange(6), lambda c, later: lattice.sticks[c, later], rng) for _ in range(10)]
+    reached = [lattice.log_probability(order) for order in found]
+    assert all(sorted(order) == list(range(6)) for order in found)
+    assert max(reached) == pytest.approx(best)
+    assert np.mean(reached) > np.mean([lattice.log_probability(order) for order in orders]) + 5
+
+
+def test_walk_stops_at_its_bound():
+    asked = set()
+
+    def log_evidence(c, later):
+        asked.add((c, later))
+        return float(np.sin(c * later))
+
+    order = walk(np.arange(40), log_evidence, np.random.default_rng(0), most_evidences=100)
+    assert sorted(order) == list(range(40))
+    assert len(asked) <= 105
+
+
+def test_many_categories_start_from_a_searched_order(seed):
+    """Twelve clusters on a grid: inner ones can only be split off after the outer ones."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(12), 25)
+    centres = np.array([[a, b] for a in range(4) for b in range(3)], dtype=float)
+    X = centres[y] + rng.normal(scale=0.2, size=(len(y), 2))
+    rows = Rows.of(np.column_stack([np.ones(len(y)), X - X.mean(axis=0)]), y, 12)
+    problem = Problem(rows, Logistic())
+    store = problem.approximations()
+    assert store.lattice() is None
+    order = store.searched_order(seed)
+    reached = store._evidence_of_order(order)
+    others = [rng.permutation(12) for _ in range(40)]
+    assert reached >= store._evidence_of_order(store.by_separation())
+    assert reached > max(map(store._evidence_of_order, others)) + 20
+    assert order[0] not in (4, 7)  # the two in the middle
+    starts = [Sweeper(problem, store).start(Keys(seed, k, 0)).order for k in range(2)]
+    assert all((start == order).all() for start in starts)
 
 
 def test_chains_from_different_starts_agree_on_the_order(seed):

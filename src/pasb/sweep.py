@@ -79,7 +79,8 @@ class Problem:
         n_columns = self.rows.n_columns
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
-        return Approximations(sampler, self.rows.n_categories, n_columns, *self.labels)
+        counts = np.bincount(self.rows.categories, self.rows.weights, self.rows.n_categories)
+        return Approximations(sampler, counts, n_columns, *self.labels)
 
 
 @dataclass
@@ -124,7 +125,11 @@ class Sweeper:
         self.lattice: Lattice | None = None
         if self.joint is not None and self.proposes and self.infers and not problem.swaps_only:
             self.lattice = self.joint.approximations.lattice()
-        self.settling = settling if self.lattice is None else 0
+        # too many categories for the lattice: look for a good order in it all the same
+        self.walks = (
+            self.proposes and self.infers and not problem.swaps_only and self.lattice is None
+        )
+        self.settling = 0 if self.lattice is not None or self.walks else settling
         self._success, self._failure = np.zeros((n, n)), np.zeros((n, n))
         self._table = OrderTable.of(self._success, self._failure, problem.direction)
         self.compiled = self._compiled_sweep()
@@ -145,7 +150,10 @@ class Sweeper:
         )
 
     def start(self, keys: Keys) -> State:
-        """Start from an order drawn from the lattice, a random one, or the fixed one."""
+        """Start from the fixed order, one drawn from the lattice, or one searched there.
+
+        Without normal approximations, or with plain swaps, from a random order.
+        """
         state = State(self._first_order(keys), self.sampler.start(keys))
         self.resume(state)
         return state
@@ -157,6 +165,9 @@ class Sweeper:
         if self.lattice is not None:
             key = keys.at(n)
             return self.lattice.draw(np.array([uniform_at(key, j) for j in range(n)]))
+        if self.walks:
+            assert self.joint is not None
+            return self.joint.approximations.searched_order(keys.seed)
         # swaps on an empty table accept everything: a uniformly random order
         order = np.arange(n)
         swap_moves(*OrderTable.empty(n), order, 20 * n, keys.at(n))

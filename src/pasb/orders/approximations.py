@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from pasb.binary.base import ABSENT, Approximable
 from pasb.binary.laplace import Laplace
 from pasb.orders.lattice import Lattice
+from pasb.orders.walk import walk
 
 LATTICE_LIMIT = 8  # categories; S 2^(S-1) fits, 1016 for 8
 MEMORY = 2**27  # bytes of Cholesky factors
+WALKERS = 4
 
 
 class Approximations:
@@ -27,16 +29,24 @@ class Approximations:
     ----------
     sampler : Approximable
         Makes the approximations; used by this store alone.
-    n_categories, n_columns : int
+    counts : array of shape (n_categories,)
+        Rows of each category, weighted.
+    n_columns : int
     stop, go_on : int
         The binary labels of stopping and of going on.
     """
 
     def __init__(
-        self, sampler: Approximable, n_categories: int, n_columns: int, stop: int, go_on: int
+        self,
+        sampler: Approximable,
+        counts: NDArray[np.float64],
+        n_columns: int,
+        stop: int,
+        go_on: int,
     ):
         self.sampler = sampler
-        self.n_categories = n_categories
+        self.counts = counts
+        self.n_categories = n_categories = len(counts)
         self.stop, self.go_on = stop, go_on
         self.everyone = 2**n_categories - 1
         self.capacity = max(4 * n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
@@ -44,9 +54,12 @@ class Approximations:
         self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
         self._stacked_size = 0
         self._first: dict[int, Laplace] = {}
+        self._evidences: dict[tuple[int, int], float] = {}
         self._lattice: Lattice | None = None
         self._all_laws: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
+        self._searched: NDArray[np.int64] | None = None
+        self._search = threading.Lock()
 
     def pseudo_priors(self) -> NDArray[np.float64]:
         """Packed laws of all categories on the first stick, one a row."""
@@ -67,6 +80,46 @@ class Approximations:
                     self._stacked, self._stacked_size = {}, len(sticks)
                 self._stacked[sticks] = stacked
         return stacked
+
+    def log_evidence(self, category: int, later: int) -> float:
+        """Log-evidence of a category with the set `later` behind it."""
+        stick = (category, later)
+        with self._lock:
+            if stick not in self._evidences:
+                first = self._one_against_the_rest(category)
+                law = self.sampler.approximate(self._parts(category, later), first.mode)
+                self._evidences[stick] = law.log_evidence
+            return self._evidences[stick]
+
+    def searched_order(self, seed: int) -> NDArray[np.int64]:
+        """The best order that a few walkers on the lattice find; the same for all chains."""
+        with self._search:
+            if self._searched is None:
+                start = self.by_separation()
+                found = [
+                    walk(start, self.log_evidence, np.random.default_rng([seed, walker]))
+                    for walker in range(WALKERS)
+                ]
+                self._searched = max(found, key=self._evidence_of_order)
+            return self._searched.copy()
+
+    def _evidence_of_order(self, order: NDArray[np.int64]) -> float:
+        return sum(
+            self.log_evidence(int(c), members(order[j + 1 :])) for j, c in enumerate(order[:-1])
+        )
+
+    def by_separation(self) -> NDArray[np.int64]:
+        """Categories by how well they are told from all others, the clearest first.
+
+        The gain in log-evidence over knowing only their share of the rows, per row of the
+        category.
+        """
+        counts = self.counts
+        share = np.clip(counts / counts.sum(), 1e-12, 1 - 1e-12)
+        nothing = counts * np.log(share) + (counts.sum() - counts) * np.log1p(-share)
+        with self._lock:
+            evidence = [self._one_against_the_rest(s).log_evidence for s in range(len(counts))]
+        return np.argsort(-(np.array(evidence) - nothing) / np.maximum(counts, 1), kind="stable")
 
     def all_laws(
         self, fixed_order: NDArray[np.int64] | None
