@@ -34,8 +34,9 @@ COMMON_PARAMETERS = """n_chains : int, default=4
     n_warmup, n_draws, thin : int, default=1000, 1000, 1
         Sweeps of warm-up, draws kept of each chain, and sweeps from one draw to the next.
     order : "infer", "swap" or sequence of class labels, default="infer"
-        Infer which class sits on which stick: "infer" starts from the evidences of all
-        orders (of up to 8 classes) and moves order and coefficients together, "swap" is the
+        Infer which class sits on which stick: "infer" starts from the evidences of the
+        orders (all of them up to 8 classes, the best ones found by a search beyond) and moves
+        order and coefficients together, "swap" is the
         plain swap chain from a random order. Or fix the classes, from the first stick to
         the last (the reference).
     scheme : {"exact", "paper"}, default="exact"
