@@ -139,13 +139,14 @@ class PosteriorMixin:
         flat = self._predictor().samples(self._monitored["inner"])
         return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
 
-    def _coefficients(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Intercepts and slopes on the scale of X; NaN where a class is the reference."""
-        intercept, slopes = self._scaling.intercept_and_slopes(self.draws_.parameters["coef"])
-        reference = self.draws_.order[:, :, -1, None] == np.arange(len(self.classes_))
-        return np.where(reference, np.nan, intercept), np.where(
-            reference[..., None], np.nan, slopes
-        )
+    def _check_has_coefficients(self, what: str) -> None:
+        """Refuse what needs one coefficient vector for each stick."""
+        model = self._binary_model()  # type: ignore[attr-defined]
+        if model.axes.get("coef") != ("column",):
+            raise NotImplementedError(
+                f"{what} needs a binary model with one coefficient vector for each stick; the "
+                f"parameters of {type(model).__name__} are in posterior_"
+            )
 
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
@@ -162,57 +163,12 @@ class PosteriorMixin:
         and the accepted swaps. Judge convergence by ``probability`` and the
         log-likelihood: the meaning of a coefficient changes with the order.
         """
+        from pasb.tree import posterior_tree
+
         check_is_fitted(self)
         if self._posterior_tree is None:
-            self._posterior_tree = self._build_tree()
+            self._posterior_tree = posterior_tree(self)
         return self._posterior_tree
-
-    def _build_tree(self) -> xarray.DataTree:
-        import xarray
-
-        from pasb import __version__
-
-        draws = self.draws_
-        intercept, slopes = self._coefficients()
-        sampled = ("chain", "draw")
-        coords = {
-            "chain": np.arange(draws.n_chains),
-            "draw": np.arange(draws.n_draws),
-            "category": self.classes_,
-        }
-        posterior = xarray.Dataset(
-            {
-                "intercept": ((*sampled, "category"), intercept),
-                "coef": ((*sampled, "category", "feature"), slopes),
-                "order": ((*sampled, "stick"), draws.order),
-                "probability": ((*sampled, "row", "category"), self._monitored_probabilities()),
-            },
-            coords={
-                **coords,
-                "feature": self._feature_names(),
-                "stick": np.arange(1, len(self.classes_) + 1),
-                "row": self._monitored["row"],
-            },
-        )
-        stats = xarray.Dataset(
-            {
-                "lp": (sampled, draws.log_likelihood),
-                "swaps_accepted": (sampled, draws.swaps_accepted),
-            },
-            coords={"chain": coords["chain"], "draw": coords["draw"]},
-        )
-        observed = xarray.Dataset(
-            {"y": (("row",), self._monitored["category"])}, coords={"row": self._monitored["row"]}
-        )
-        for group in (posterior, stats, observed):
-            group.attrs = {
-                "inference_library": "pasb",
-                "inference_library_version": __version__,
-                **{f"guard_{name}": count for name, count in draws.guards.items()},
-            }
-        return xarray.DataTree.from_dict(
-            {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
-        )
 
     def summary(self, interval: float = 0.9) -> Any:
         """Coefficients under the most probable order, as a data frame.
@@ -232,6 +188,7 @@ class PosteriorMixin:
         """
         check_is_fitted(self)
         tails = _tails(interval)
+        self._check_has_coefficients("summary()")
         top = self._orders_by_frequency()[0][0]
         chosen = (self.draws_.order == top).all(axis=2)
         coef = self.draws_.parameters["coef"][chosen]

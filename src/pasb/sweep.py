@@ -79,7 +79,10 @@ class Problem:
         n_columns = self.rows.n_columns
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
-        counts = np.bincount(self.rows.categories, self.rows.weights, self.rows.n_categories)
+        bounds = self.rows.bounds
+        counts = np.array(
+            [self.rows.weights[a:b].sum() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        )
         return Approximations(sampler, counts, n_columns, *self.labels)
 
 

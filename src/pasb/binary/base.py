@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,6 +147,10 @@ class BinaryModel(BaseEstimator, ABC):
 
     #: the parameters that a kept draw holds, enough to compute probabilities
     kept: tuple[str, ...]
+
+    #: names of the axes of a category's kept parameters; "column" stands for the covariates,
+    #: the constant first
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     #: whether changing the sign of ``coef`` trades success for failure, in model and prior
     symmetric: bool = False

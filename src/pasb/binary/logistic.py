@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,7 @@ class Logistic(BinaryModel):
     """
 
     kept = ("coef",)
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
     symmetric = True
 
     def __init__(

@@ -76,6 +76,7 @@ def stick_coefficients(
 
 def _inner_coefficients(model: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The most probable order, and (draw, stick, covariate) slopes of the draws in it."""
+    model._check_has_coefficients("plots.coefficients")
     order = model._orders_by_frequency()[0][0]
     in_order = (model.draws_.order == order).all(axis=2)
     return order, model.draws_.parameters["coef"][in_order][:, order[:-1], 1:]

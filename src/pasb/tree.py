@@ -1,0 +1,84 @@
+"""The draws with names: an `xarray.DataTree` with groups as ArviZ expects them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb import __version__
+
+if TYPE_CHECKING:
+    import xarray
+
+SAMPLED = ("chain", "draw")
+
+
+def posterior_tree(model: Any) -> xarray.DataTree:
+    """Build the tree of a fitted classifier; see `PosteriorMixin.posterior_`."""
+    import xarray
+
+    draws, monitored = model.draws_, model._monitored
+    chains = {"chain": np.arange(draws.n_chains), "draw": np.arange(draws.n_draws)}
+    posterior = xarray.Dataset(
+        {
+            **parameters_by_name(model),
+            "order": ((*SAMPLED, "stick"), draws.order),
+            "probability": ((*SAMPLED, "row", "category"), model._monitored_probabilities()),
+        },
+        coords={
+            **chains,
+            "category": model.classes_,
+            "feature": model._feature_names(),
+            "stick": np.arange(1, len(model.classes_) + 1),
+            "row": monitored["row"],
+        },
+    )
+    stats = xarray.Dataset(
+        {
+            "lp": (SAMPLED, draws.log_likelihood),
+            "swaps_accepted": (SAMPLED, draws.swaps_accepted),
+        },
+        coords=chains,
+    )
+    observed = xarray.Dataset(
+        {"y": (("row",), monitored["category"])}, coords={"row": monitored["row"]}
+    )
+    for group in (posterior, stats, observed):
+        group.attrs = {
+            "inference_library": "pasb",
+            "inference_library_version": __version__,
+            **{f"guard_{name}": count for name, count in draws.guards.items()},
+        }
+    return xarray.DataTree.from_dict(
+        {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+    )
+
+
+def parameters_by_name(model: Any) -> dict[str, tuple[tuple[str, ...], NDArray]]:
+    """Kept parameters with the names of their axes; NaN where a class is the reference.
+
+    A parameter whose last axis is the covariates is split into its intercept and its
+    slopes, both on the scale of X.
+    """
+    draws, axes = model.draws_, model._binary_model().axes
+    out: dict[str, tuple[tuple[str, ...], NDArray]] = {}
+    for name, values in draws.parameters.items():
+        own = axes.get(name, tuple(f"{name}_axis_{k}" for k in range(values.ndim - 3)))
+        dims = (*SAMPLED, "category", *own)
+        reference = draws.order[:, :, -1, None] == np.arange(len(model.classes_))
+        known = np.where(_like(reference, values), np.nan, values)
+        if own and own[-1] == "column":
+            intercept, slopes = model._scaling.intercept_and_slopes(known)
+            prefix = "" if name == "coef" else f"{name}_"
+            out[f"{prefix}intercept"] = (dims[:-1], intercept)
+            out[name] = ((*dims[:-1], "feature"), slopes)
+        else:
+            out[name] = (dims, known)
+    return out
+
+
+def _like(reference: NDArray[np.bool_], values: NDArray) -> NDArray[np.bool_]:
+    """Append axes so that (chain, draw, category) flags broadcast over a parameter."""
+    return reference.reshape(reference.shape + (1,) * (values.ndim - reference.ndim))
