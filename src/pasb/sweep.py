@@ -22,6 +22,7 @@ same, marginal sticks mix better and cost less.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, cast
 
 import numpy as np
@@ -80,9 +81,7 @@ class Problem:
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
         bounds = self.rows.bounds
-        counts = np.array(
-            [self.rows.weights[a:b].sum() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-        )
+        counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
         return Approximations(sampler, counts, n_columns, *self.labels)
 
 
