@@ -16,7 +16,7 @@ _HOMES = {
     "Logistic": "pasb.binary",
     "load": "pasb.model_file",
 }
-_MODULES = ("binary", "datasets", "orders", "plots", "sticks", "variates")
+_MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "variates")
 
 __all__ = [
     "Logistic",
@@ -26,6 +26,7 @@ __all__ = [
     "datasets",
     "load",
     "orders",
+    "peers",
     "plots",
     "sticks",
     "variates",
