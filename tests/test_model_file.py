@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 
 import pasb
-from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier, store
+from pasb import (
+    Logistic,
+    Robit,
+    Softplus,
+    StickBreakingClassifier,
+    StickLogisticClassifier,
+    store,
+)
 from pasb.errors import FileFormatError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
@@ -441,3 +448,24 @@ class TestTampered:
         store.write(path, "model", meta, arrays)
         with pytest.raises(FileFormatError, match="not a model"):
             pasb.load(path)
+
+
+@pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "binary",
+    [Robit(df=np.inf), Robit(df=3.5), Softplus(n_experts=2, n_layers=2, shape=1.0, rate=(1, 2))],
+    ids=["probit", "robit", "softplus"],
+)
+def test_every_binary_model_comes_back(binary, tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 3
+    model = StickBreakingClassifier(
+        binary=binary, n_chains=2, n_warmup=5, n_draws=6, random_state=0, progress=False
+    ).fit(X, y)
+    model.save(tmp_path / "model.pasb")
+    again = pasb.load(tmp_path / "model.pasb")
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
+    settings = again.binary.get_params()
+    assert settings == {**binary.get_params(), **{"rate": settings["rate"]}}
+    assert np.all(np.asarray(settings["rate"]) == np.asarray(binary.rate))
+    assert set(again.posterior_["posterior"].data_vars) >= {"coef", "intercept", "probability"}

@@ -13,15 +13,23 @@ __version__ = "0.1.0"
 _HOMES = {
     "StickBreakingClassifier": "pasb.classifiers",
     "StickLogisticClassifier": "pasb.classifiers",
+    "StickRobitClassifier": "pasb.classifiers",
+    "CustomBinary": "pasb.binary",
     "Logistic": "pasb.binary",
+    "Robit": "pasb.binary",
+    "Softplus": "pasb.binary",
     "load": "pasb.model_file",
 }
-_MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "variates")
+_MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "testing", "variates")
 
 __all__ = [
+    "CustomBinary",
     "Logistic",
+    "Robit",
+    "Softplus",
     "StickBreakingClassifier",
     "StickLogisticClassifier",
+    "StickRobitClassifier",
     "binary",
     "datasets",
     "load",
@@ -29,12 +37,17 @@ __all__ = [
     "peers",
     "plots",
     "sticks",
+    "testing",
     "variates",
 ]
 
 if TYPE_CHECKING:
-    from pasb.binary import Logistic
-    from pasb.classifiers import StickBreakingClassifier, StickLogisticClassifier
+    from pasb.binary import CustomBinary, Logistic, Robit, Softplus
+    from pasb.classifiers import (
+        StickBreakingClassifier,
+        StickLogisticClassifier,
+        StickRobitClassifier,
+    )
     from pasb.model_file import load
 
 

@@ -41,7 +41,7 @@ def run_fingerprint(problem: Problem, schedule: Schedule, n_chains: int) -> dict
         "columns": rows.n_columns,
         "categories": rows.n_categories,
         "binary": type(problem.model).__name__,
-        **{f"binary.{name}": value for name, value in problem.model.get_params().items()},
+        **{f"binary.{name}": _json(value) for name, value in problem.model.get_params().items()},
         "direction": problem.direction,
         "scheme": problem.scheme,
         "sticks": "augmented" if problem.augmented else "marginal",
@@ -52,3 +52,8 @@ def run_fingerprint(problem: Problem, schedule: Schedule, n_chains: int) -> dict
         "thin": schedule.thin,
         "random_state": schedule.seed,
     }
+
+
+def _json(value):
+    """A hyperparameter in JSON, which has no infinity."""
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value

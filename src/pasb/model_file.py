@@ -21,9 +21,11 @@ KIND = "model"
 # Only these can stand in a file; nothing in it is imported by name.
 CLASSIFIERS = {
     name: getattr(classifiers, name)
-    for name in ("StickBreakingClassifier", "StickLogisticClassifier")
+    for name in ("StickBreakingClassifier", "StickLogisticClassifier", "StickRobitClassifier")
 }
-BINARY_MODELS: dict[str, type[BinaryModel]] = {"Logistic": binary.Logistic}
+BINARY_MODELS: dict[str, type[BinaryModel]] = {
+    name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus")
+}
 
 # Settings of a run that make no sense in a file.
 _LEFT_OUT = ("callbacks", "checkpoint", "n_jobs", "progress")
@@ -176,9 +178,12 @@ def _plain(value: Any) -> Any:
         name = type(value).__name__
         if BINARY_MODELS.get(name) is not type(value):
             raise TypeError(f"binary={name} cannot be saved: only pasb's own binary models can")
-        return {"binary_model": name, "parameters": value.get_params()}
+        parameters = {key: _plain(item) for key, item in value.get_params().items()}
+        return {"binary_model": name, "parameters": parameters}
     if isinstance(value, np.generic):
-        return value.item()
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": str(value)}  # JSON has no infinity
     if isinstance(value, np.ndarray | list | tuple):
         return np.asarray(value).tolist()
     if isinstance(value, np.random.RandomState):
@@ -187,8 +192,11 @@ def _plain(value: Any) -> Any:
 
 
 def _unplain(value: Any) -> Any:
+    if isinstance(value, dict) and "number" in value:
+        return float(value["number"])
     if isinstance(value, dict):
-        return BINARY_MODELS[value["binary_model"]](**value["parameters"])
+        parameters = {key: _unplain(item) for key, item in value["parameters"].items()}
+        return BINARY_MODELS[value["binary_model"]](**parameters)
     return value
 
 

@@ -2,5 +2,6 @@
 
 from pasb.classifiers.general import StickBreakingClassifier
 from pasb.classifiers.logistic import StickLogisticClassifier
+from pasb.classifiers.robit import StickRobitClassifier
 
-__all__ = ["StickBreakingClassifier", "StickLogisticClassifier"]
+__all__ = ["StickBreakingClassifier", "StickLogisticClassifier", "StickRobitClassifier"]

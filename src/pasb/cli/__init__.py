@@ -28,6 +28,7 @@ class Model(StrEnum):
     """Binary models that can sit on the sticks."""
 
     logistic = "logistic"
+    robit = "robit"
 
 
 class Scheme(StrEnum):

@@ -25,7 +25,7 @@ from pasb.tables import TableError, class_labels, covariates, need_column, read_
 if TYPE_CHECKING:
     import pandas as pd
 
-_CLASSIFIERS = {"logistic": "StickLogisticClassifier"}
+_CLASSIFIERS = {"logistic": "StickLogisticClassifier", "robit": "StickRobitClassifier"}
 
 
 @dataclass(frozen=True)

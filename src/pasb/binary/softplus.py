@@ -1,0 +1,196 @@
+"""Softplus regression: K experts, each a stack of T layers (Zhou 2016; section 4 of the paper).
+
+    success with probability 1 - exp(-sum_k r_k q_T),  r_k ~ Gamma(gamma_0 / K, rate c_0),
+    q_0 = 1,  q_t = log(1 + q_(t-1) exp(psi_t)),  psi_t = x'b_k^(t+1),
+    b ~ N(0, 1 / alpha),  alpha ~ Gamma(shape, rate) or fixed,
+    gamma_0 ~ Gamma(mass_shape, mass_rate),  c_0 ~ Gamma(scale_shape, scale_rate).
+
+**Augmentation.** In the paper's hierarchy theta_t ~ Gamma(theta_(t+1), scale exp(psi_t)),
+theta_(T+1) = r_k, and a row succeeds when one of its counts m_k ~ Poisson(theta_1) is not
+zero. Let the counts be those of Poisson processes on [0, 1] and keep, instead of a count, the
+time u of its first arrival (*active*), or that there is none. With e_0 = u, or 1 when there
+is none, and e_t = log(1 + e_(t-1) exp(psi_t)), integrating out theta_1, ..., theta_t leaves
+that no arrival comes before e_t at rate theta_(t+1), or that the first one comes then:
+
+    exp(-theta_(t+1) e_t)  or  theta_(t+1) exp(-theta_(t+1) e_t) de_t / de_(t-1) ... de_1 / du.
+
+As exp(-e_t) = 1 / (1 + e_(t-1) exp(psi_t)), layer t sees a negative binomial likelihood of n
+= 0 or 1 with shape theta_(t+1) and logit psi_t + log e_(t-1). So one update is
+
+1. given coefficients, weights and labels, latents from their exact joint law: which experts
+   are active, with probabilities 1 - exp(-r_k q_T) but not none where the label is 1; e_T, an
+   exponential of rate r_k cut off at q_T where active; downward e_(t-1) = (exp(e_t) - 1)
+   exp(-psi_t) and theta_t ~ Gamma(theta_(t+1) + n, scale exp(psi_t - e_t));
+2. upward, t = 1..T: w ~ PG(theta_(t+1) + n, psi_t + log e_(t-1)), coefficients with
+   precision diag(alpha) + X'WX and linear term X'((n - theta_(t+1)) / 2 - w log e_(t-1)), and
+   the new e_t; theta_(t+1) is then integrated out;
+3. with n_k and E_k the sums of n and e_T: gamma_0 by CRT(n_k, gamma_0 / K) with the weights
+   integrated out, then r_k ~ Gamma(gamma_0 / K + n_k, rate c_0 + E_k), then c_0.
+
+No latent variable outlives an update, so the update is exact whatever rows the stick had
+before. An expert is active in a row when the paper's count is positive, hence "active
+experts" means the same; but h is theta + 1 rather than theta + m, with m up to exp(q_1), so
+the coefficients move further: with a fixed order, 1.8 to 2 times the effective sample size of
+the log-likelihood on square (K = 5, T = 3) and vehicle (K = 5, T = 1), none more on vehicle
+with T = 3, and a quicker start on all three (one chain each).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import BinaryModel, Parameters
+from pasb.binary.softplus_link import LEAST, log_link
+from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
+from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.rows import BLOCK, Rows, padded
+from pasb.sticks import Direction
+
+
+class Softplus(BinaryModel):
+    """Bayesian softplus regression, a nonlinear binary regression.
+
+    Parameters
+    ----------
+    n_experts : int, default=5
+        K. Success when one expert says so: a union of regions. Experts that are not needed
+        get weights near zero.
+    n_layers : int, default=3
+        T. Each expert confines a region by up to T hyperplanes.
+    precision : "ard" or positive float, default="ard"
+        Prior precision of the coefficients: a number is used for all of them, "ard" gives
+        each its own with a gamma prior.
+    shape : float, default=2.0
+        Shape of the gamma prior of the precisions.
+    rate : float or pair of floats, default=8.0
+        Rate of the gamma prior of the precisions. A pair is the shape and rate of a gamma
+        prior that the rate of each layer of each expert has in its turn. The paper's choice,
+        ``shape=1e-6, rate=(1, 1)``, is nearly improper: a coefficient of zero with infinite
+        precision is then an absorbing state.
+    mass_shape, mass_rate : float, default=1.0, 1.0
+        Gamma prior of gamma_0, the mass of the gamma process.
+    scale_shape, scale_rate : float, default=1.0, 1.0
+        Gamma prior of c_0, the inverse scale of the weights.
+    """
+
+    kept = ("coef", "weight", "active")
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {
+        "coef": ("expert", "layer", "column"),
+        "weight": ("expert",),
+        "active": ("expert",),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_experts: int = 5,
+        n_layers: int = 3,
+        precision: float | str = "ard",
+        shape: float = 2.0,
+        rate: float | tuple[float, float] = 8.0,
+        mass_shape: float = 1.0,
+        mass_rate: float = 1.0,
+        scale_shape: float = 1.0,
+        scale_rate: float = 1.0,
+    ):
+        self.n_experts = n_experts
+        self.n_layers = n_layers
+        self.precision = precision
+        self.shape = shape
+        self.rate = rate
+        self.mass_shape = mass_shape
+        self.mass_rate = mass_rate
+        self.scale_shape = scale_shape
+        self.scale_rate = scale_rate
+
+    def check(self) -> None:  # noqa: D102
+        for name in ("n_experts", "n_layers"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number from 1, not {value!r}")
+        if self.precision != "ard" and not _positive(self.precision):
+            raise ValueError(
+                f"precision must be 'ard' or a positive number, not {self.precision!r}"
+            )
+        rate = self.rate
+        if not _positive(rate) and not (
+            isinstance(rate, tuple | list) and len(rate) == 2 and all(map(_positive, rate))
+        ):
+            raise ValueError(f"rate must be a positive number or a pair of them, not {rate!r}")
+        for name in ("shape", "mass_shape", "mass_rate", "scale_shape", "scale_rate"):
+            if not _positive(getattr(self, name)):
+                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+
+    @property
+    def rate_prior(self) -> tuple[float, float]:
+        """Shape and rate of the prior of the rates; zeros when the rate is a number."""
+        if isinstance(self.rate, tuple | list):
+            return float(self.rate[0]), float(self.rate[1])
+        return 0.0, 0.0
+
+    def sampler(self, rows: Rows, direction: Direction = "forward") -> SoftplusSampler:  # noqa: D102
+        return SoftplusSampler(self, rows)
+
+    def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        n_experts = int(self.n_experts)
+        return {
+            "coef": (n_experts, int(self.n_layers), n_columns),
+            "weight": (n_experts,),
+            "active": (n_experts,),
+        }
+
+    def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
+        n_experts, n_layers = int(self.n_experts), int(self.n_layers)
+        a, b = self.rate_prior
+        rate = np.full((n_experts, n_layers), a or self.rate, dtype=np.float64)
+        if a > 0:
+            rate = np.maximum(rng.gamma(a, 1 / b, rate.shape), LEAST_RATE)
+        shape = (n_experts, n_layers, n_columns)
+        if self.precision == "ard":
+            alpha = rng.gamma(self.shape, 1 / rate[..., None], shape)
+            alpha = np.clip(alpha, LEAST_PRECISION, GREATEST_PRECISION)
+        else:
+            alpha = np.full(shape, float(self.precision))
+        mass = max(rng.gamma(self.mass_shape, 1 / self.mass_rate), LEAST)
+        scale = max(rng.gamma(self.scale_shape, 1 / self.scale_rate), LEAST)
+        return {
+            "coef": rng.standard_normal(shape) / np.sqrt(alpha),
+            "weight": np.maximum(rng.gamma(mass / n_experts, 1 / scale, n_experts), LEAST),
+            "active": np.zeros(n_experts),
+            "precision": alpha,
+            "rate": rate,
+            "mass": np.array([mass]),
+            "scale": np.array([scale]),
+        }
+
+    def log_probabilities(  # noqa: D102
+        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef, weight = parameters["coef"], parameters["weight"]
+        n_draws, n_categories, n_experts, n_layers, n_columns = coef.shape
+        flat = padded(coef.reshape(-1, n_experts * n_layers, n_columns), blocks.shape[1])
+        log_weight = np.log(np.maximum(weight, LEAST)).reshape(-1, n_experts)
+        log_success, log_failure = np.empty((2, len(flat), len(blocks) * BLOCK))
+        scratch = np.empty((n_experts, n_layers, BLOCK))
+        log_link(blocks, flat, log_weight, scratch, log_success, log_failure)
+        shape = (n_draws, n_categories, -1)
+        return log_success.reshape(shape), log_failure.reshape(shape)
+
+
+def active_experts(parameters: Mapping[str, NDArray]) -> NDArray[np.int64]:
+    """How many experts of each category are active, over any leading axes.
+
+    An expert is active in a draw when its latent count is positive in at least one row
+    (section 4.1 of the paper). T times their number is the number of active hyperplanes. A
+    category that is the reference has none under the exact scheme.
+    """
+    return np.sum(parameters["active"] > 0, axis=-1)
+
+
+def _positive(value) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < np.inf

@@ -1,0 +1,113 @@
+"""Weights, precisions and their hyperparameters: the part of an update that sees no rows.
+
+Everything is drawn in logs where it may underflow: the shape of a weight that is not needed
+is gamma_0 / K, and gamma_0 may be tiny itself.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pasb.binary.logistic_kernels import kernel
+from pasb.binary.softplus_kernels import COEFFICIENTS, HYPERS, KINDS, NO_EXPERT, PRECISIONS
+from pasb.binary.softplus_link import LOG_LEAST
+from pasb.variates.scalar import crt, gamma, log_gamma, normal, open_stream, stream_key
+
+# Reached by near-improper priors only, which would go on to zero and infinity
+LEAST_PRECISION, GREATEST_PRECISION, LEAST_RATE = 1e-12, 1e100, 1e-100
+NONE, ALL = np.int64(0), np.int64(1)
+LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underflow
+
+
+@kernel
+def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale):
+    """gamma_0 with the weights integrated out, then the weights, then c_0.
+
+    In another order the stationary law would be another. `mass` and `scale` are gamma_0 and
+    c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
+    """
+    n_experts = weight.size
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
+    tables = 0.0
+    logs = 0.0
+    for k in range(n_experts):
+        seats, _ = crt(open_stream(key, k), np.int64(n_active[k]), mass[0] / n_experts)
+        tables += seats
+        logs += math.log1p(exposure[k] / scale[0])
+    log_mass, _ = log_gamma(open_stream(key, n_experts), hypers[0] + tables)
+    mass[0] = math.exp(max(log_mass - math.log(hypers[1] + logs / n_experts), LOG_LEAST_MASS))
+    total = 0.0
+    for k in range(n_experts):
+        stream = open_stream(key, n_experts + 2 + k)
+        log_r, _ = log_gamma(stream, mass[0] / n_experts + n_active[k])
+        weight[k] = math.exp(max(log_r - math.log(scale[0] + exposure[k]), LOG_LEAST))
+        total += weight[k]
+    log_scale, _ = log_gamma(open_stream(key, n_experts + 1), hypers[2] + mass[0])
+    scale[0] = math.exp(max(log_scale - math.log(hypers[3] + total), LOG_LEAST))
+
+
+@kernel
+def draw_precisions(coef, counted, shape, rate_prior, seed, chain, sweep, stick, precision, rate):
+    """Precisions given the coefficients, then their rates where these have a prior.
+
+    `counted` is `ALL`; with `NONE` the coefficients do not count: draws from the prior.
+    """
+    n_experts, n_layers, n = coef.shape
+    for k in range(n_experts):
+        for t in range(n_layers):
+            layer = (np.int64(t) + 1) * KINDS
+            key = stream_key(seed, chain, sweep, stick, k, layer + PRECISIONS)
+            total = 0.0
+            for v in range(n):
+                draw, _ = gamma(open_stream(key, v), shape + 0.5 * counted)
+                x = draw / (rate[k, t] + 0.5 * counted * coef[k, t, v] ** 2)
+                precision[k, t, v] = min(max(x, LEAST_PRECISION), GREATEST_PRECISION)
+                total += precision[k, t, v]
+            if rate_prior[0] > 0.0 and counted == ALL:
+                draw, _ = gamma(open_stream(key, n), rate_prior[0] + n * shape)
+                rate[k, t] = max(draw / (rate_prior[1] + total), LEAST_RATE)
+
+
+@kernel
+def draw_from_prior(
+    hypers,
+    ard,
+    shape,
+    rate_prior,
+    seed,
+    chain,
+    sweep,
+    stick,
+    coef,
+    weight,
+    precision,
+    rate,
+    mass,
+    scale,
+):
+    """All parameters of one category from the prior."""
+    n_experts, n_layers, n = coef.shape
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
+    stream = open_stream(key, 0)
+    x, stream = log_gamma(stream, hypers[0])
+    mass[0] = math.exp(max(x - math.log(hypers[1]), LOG_LEAST_MASS))
+    x, stream = log_gamma(stream, hypers[2])
+    scale[0] = math.exp(max(x - math.log(hypers[3]), LOG_LEAST))
+    for k in range(n_experts):
+        x, stream = log_gamma(stream, mass[0] / n_experts)
+        weight[k] = math.exp(max(x - math.log(scale[0]), LOG_LEAST))
+        for t in range(n_layers):
+            if rate_prior[0] > 0.0:
+                x, stream = gamma(stream, rate_prior[0])
+                rate[k, t] = max(x / rate_prior[1], LEAST_RATE)
+    if ard:
+        draw_precisions(coef, NONE, shape, rate_prior, seed, chain, sweep, stick, precision, rate)
+    for k in range(n_experts):
+        for t in range(n_layers):
+            layer = (np.int64(t) + 1) * KINDS
+            key = stream_key(seed, chain, sweep, stick, k, layer + COEFFICIENTS)
+            for v in range(n):
+                z, _ = normal(open_stream(key, v))
+                coef[k, t, v] = z / math.sqrt(precision[k, t, v])
