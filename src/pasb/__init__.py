@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
-    "StickBreakingClassifier": "pasb.classifiers",
-    "StickLogisticClassifier": "pasb.classifiers",
-    "StickRobitClassifier": "pasb.classifiers",
+    "StickBreakingClassifier": "pasb.classifiers.general",
+    "StickLogisticClassifier": "pasb.classifiers.logistic",
+    "StickRobitClassifier": "pasb.classifiers.robit",
     "CustomBinary": "pasb.binary",
     "Logistic": "pasb.binary",
     "Robit": "pasb.binary",
@@ -43,11 +43,9 @@ __all__ = [
 
 if TYPE_CHECKING:
     from pasb.binary import CustomBinary, Logistic, Robit, Softplus
-    from pasb.classifiers import (
-        StickBreakingClassifier,
-        StickLogisticClassifier,
-        StickRobitClassifier,
-    )
+    from pasb.classifiers.general import StickBreakingClassifier
+    from pasb.classifiers.logistic import StickLogisticClassifier
+    from pasb.classifiers.robit import StickRobitClassifier
     from pasb.model_file import load
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb import binary, classifiers, store
+import pasb
+from pasb import binary, store
 from pasb.binary import BinaryModel
-from pasb.classifiers import StickBreakingClassifier
+from pasb.classifiers.general import StickBreakingClassifier
 from pasb.errors import FileFormatError
 from pasb.sampling import Draws
 from pasb.scaling import Scaling
@@ -20,7 +21,7 @@ KIND = "model"
 
 # Only these can stand in a file; nothing in it is imported by name.
 CLASSIFIERS = {
-    name: getattr(classifiers, name)
+    name: getattr(pasb, name)
     for name in ("StickBreakingClassifier", "StickLogisticClassifier", "StickRobitClassifier")
 }
 BINARY_MODELS: dict[str, type[BinaryModel]] = {

@@ -1,9 +1,33 @@
-"""Binary regressions that become multinomial ones: one model a file, all alike."""
+"""Binary regressions that become multinomial ones: one model a file, all alike.
 
-from pasb.binary.base import BinaryModel, BinarySampler
-from pasb.binary.custom import CustomBinary
-from pasb.binary.logistic import Logistic
-from pasb.binary.robit import Robit
-from pasb.binary.softplus import Softplus
+A model loads on first use, so that a fit pays only for the one it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+_HOMES = {
+    "BinaryModel": "base",
+    "BinarySampler": "base",
+    "CustomBinary": "custom",
+    "Logistic": "logistic",
+    "Robit": "robit",
+    "Softplus": "softplus",
+}
 
 __all__ = ["BinaryModel", "BinarySampler", "CustomBinary", "Logistic", "Robit", "Softplus"]
+
+if TYPE_CHECKING:
+    from pasb.binary.base import BinaryModel, BinarySampler
+    from pasb.binary.custom import CustomBinary
+    from pasb.binary.logistic import Logistic
+    from pasb.binary.robit import Robit
+    from pasb.binary.softplus import Softplus
+
+
+def __getattr__(name: str):
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"pasb.binary.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'pasb.binary' has no attribute {name!r}")

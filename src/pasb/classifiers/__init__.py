@@ -1,7 +1,4 @@
-"""scikit-learn classifiers, one a file, all made from `StickBreakingClassifier`."""
+"""scikit-learn classifiers, one a file, all made from `StickBreakingClassifier`.
 
-from pasb.classifiers.general import StickBreakingClassifier
-from pasb.classifiers.logistic import StickLogisticClassifier
-from pasb.classifiers.robit import StickRobitClassifier
-
-__all__ = ["StickBreakingClassifier", "StickLogisticClassifier", "StickRobitClassifier"]
+`pasb` exports them all; each loads on first use.
+"""
