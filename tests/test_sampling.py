@@ -316,7 +316,7 @@ import numpy as np
 import pasb.sampling
 from pasb import StickLogisticClassifier
 
-pasb.sampling.SLICE_SECONDS = 0.001
+pasb.sampling.SLICE_SECONDS = 0.0  # a checkpoint after every sweep, however fast they are
 pasb.sampling.CHECKPOINT_SECONDS = 0.0
 
 def kill(info):
