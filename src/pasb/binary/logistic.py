@@ -10,43 +10,30 @@ section 3 of the paper).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Real
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    ABSENT,
-    SUCCESS,
-    Approximable,
-    BinaryModel,
-    BinarySampler,
     Index,
     Keys,
     Parameters,
 )
 from pasb.binary.laplace import Laplace, laplace_logistic
+from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import (
-    COEFFICIENTS,
-    PRECISIONS,
-    draw_precisions,
     gibbs_step,
     log_success_and_failure,
-    normals,
     stretch_and_draw_precisions,
     sum_logs,
 )
 from pasb.binary.logistic_sweep import logistic_sweep
-from pasb.binary.prior import CoefficientPrior
-from pasb.binary.proposals import independence_move, log_ratios
+from pasb.binary.proposals import independence_move
 from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.rows import BLOCK, Rows
 from pasb.sticks import Direction
 
 
-class Logistic(BinaryModel):
+class Logistic(LinearModel):
     """Bayesian logistic regression.
 
     Parameters
@@ -65,10 +52,6 @@ class Logistic(BinaryModel):
         approximations, for coefficients alone and together with the order. Both are exact.
     """
 
-    kept = ("coef",)
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
-    symmetric = True
-
     def __init__(
         self,
         *,
@@ -82,69 +65,20 @@ class Logistic(BinaryModel):
         self.rate = rate
         self.moves = moves
 
-    @property
-    def uses_proposals(self) -> bool:  # type: ignore[override]  # noqa: D102
-        return self.moves == "mixed"
-
-    def check(self) -> None:  # noqa: D102
-        if self.precision != "ard" and not _positive(self.precision):
-            raise ValueError(
-                f"precision must be 'ard' or a positive number, not {self.precision!r}"
-            )
-        for name in ("shape", "rate"):
-            if not _positive(getattr(self, name)):
-                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
-        if self.moves not in ("mixed", "gibbs"):
-            raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
-
     def sampler(self, rows: Rows, direction: Direction = "forward") -> LogisticSampler:  # noqa: D102
         return LogisticSampler(self, rows, direction)
 
-    def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        return {"coef": (n_columns,)}
-
-    def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
-        prior = CoefficientPrior.of(self.precision, self.shape, self.rate)
-        alpha = prior.simulate(n_columns, rng)
-        return {"coef": rng.standard_normal(n_columns) / np.sqrt(alpha), "precision": alpha}
-
-    def log_probabilities(  # noqa: D102
-        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        coef = parameters["coef"]
-        n_draws, n_categories, n_columns = coef.shape
-        eta = np.empty((n_draws * n_categories, len(blocks) * BLOCK))
-        flat = padded(coef.reshape(-1, n_columns), blocks.shape[1])
-        linear_predictors(blocks, flat, eta)
-        log_failure = np.empty_like(eta)
+    def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
         log_success_and_failure(eta, log_failure)
-        shape = (n_draws, n_categories, -1)
-        return eta.reshape(shape), log_failure.reshape(shape)
 
 
-class LogisticSampler(BinarySampler, Approximable):
+class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        self.rows = rows
-        self.table = (rows.blocks, rows.weights, rows.bounds)
-        self.prior = CoefficientPrior.of(model.precision, model.shape, model.rate)
-        self.n_scale_moves = 2 if model.moves == "mixed" else 0
-        self.guards = {"qr_fallbacks": 0}
+        super().__init__(model, rows)
         n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
-        self.eta = np.zeros((n_categories, n_rows))
-        self.padded_coef = np.zeros((n_categories, n_padded))
-        self.work = (
-            np.zeros(n_rows),
-            np.zeros(n_rows),
-            np.zeros(n_blocks, dtype=np.bool_),
-            np.zeros((n_padded, BLOCK)),
-            np.zeros((n_padded, n_padded)),
-            np.zeros(n_padded),
-            np.zeros(n),
-            np.zeros((n, n)),
-        )
+        n_rows, n_categories = n_blocks * BLOCK, rows.n_categories
         self.slots = (
             np.zeros((2, n_padded)),
             np.zeros((2, n_rows)),
@@ -152,18 +86,6 @@ class LogisticSampler(BinarySampler, Approximable):
             np.zeros((2, n_categories)),
             direction == "forward",
         )
-
-    def start(self, keys: Keys) -> Parameters:  # noqa: D102
-        shape = (self.rows.n_categories, self.rows.n_columns)
-        coef = np.empty(shape)
-        for s in range(shape[0]):
-            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
-        coef /= np.sqrt(shape[1])
-        return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
-
-    def resume(self, parameters: Parameters) -> None:  # noqa: D102
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
@@ -185,16 +107,6 @@ class LogisticSampler(BinarySampler, Approximable):
             alpha,
         )
 
-    def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
-        coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        normals(keys.at(stick, layer=COEFFICIENTS), coef)
-        if self.prior.ard:
-            # the conditional given no coefficient at all
-            shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
-            key = keys.at(stick, layer=PRECISIONS)
-            draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
-        coef /= np.sqrt(alpha)
-
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
@@ -202,11 +114,7 @@ class LogisticSampler(BinarySampler, Approximable):
         sum_logs(*self.table, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = np.zeros(self.eta.shape[1]), np.zeros(self.eta.shape[1])
-        part = parts[self.rows.categories]
-        n = self.rows.n_rows
-        weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
-        labels[:n] = part == SUCCESS
+        labels, weights = self.labels_and_weights(parts)
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
 
     def independence_move(  # noqa: D102
@@ -252,11 +160,6 @@ class LogisticSampler(BinarySampler, Approximable):
     ) -> LogisticSweep:
         return LogisticSweep(self, table, laws, law_index, augmented, infers, n_swaps)
 
-    def log_ratios(  # noqa: D102
-        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> None:
-        log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
-
 
 class LogisticSweep:
     """A compiled sweep of one chain; see `pasb.binary.logistic_sweep`."""
@@ -293,7 +196,3 @@ class LogisticSweep:
         )
         self.sampler.guards["qr_fallbacks"] += int(counts[1])
         return log_likelihood, int(counts[0])
-
-
-def _positive(value) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < np.inf

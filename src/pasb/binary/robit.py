@@ -11,27 +11,18 @@ Chib 1993; Liu 2004). Drawing z_i before w_i, not given the last w_i, mixes bett
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from numbers import Real
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    ABSENT,
-    SUCCESS,
-    Approximable,
-    BinaryModel,
-    BinarySampler,
     Index,
     Keys,
     Parameters,
 )
 from pasb.binary.laplace import Laplace, draw_law, log_weight
-from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, SCALE, draw_precisions, normals
-from pasb.binary.prior import CoefficientPrior
-from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL, log_ratios
+from pasb.binary.linear import LinearModel, LinearSampler, positive
+from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
+from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL
 from pasb.binary.robit_kernels import (
     LARGEST_DF,
     gibbs_step,
@@ -43,11 +34,11 @@ from pasb.binary.robit_kernels import (
 from pasb.binary.robit_laplace import laplace_robit
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.rows import Rows, linear_predictors
 from pasb.sticks import Direction
 
 
-class Robit(BinaryModel):
+class Robit(LinearModel):
     """Bayesian robit regression; with infinite `df` it is probit regression.
 
     A t distribution has heavier tails than the logistic one, so a row that lies far on the
@@ -75,10 +66,6 @@ class Robit(BinaryModel):
     for a row's likelihood to a power: weights must be 0 or 1.
     """
 
-    kept = ("coef",)
-    axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
-    symmetric = True
-
     def __init__(
         self,
         *,
@@ -94,53 +81,23 @@ class Robit(BinaryModel):
         self.rate = rate
         self.moves = moves
 
-    @property
-    def uses_proposals(self) -> bool:  # type: ignore[override]  # noqa: D102
-        return self.moves == "mixed"
-
     def check(self) -> None:  # noqa: D102
-        if not (_positive(self.df) or self.df == np.inf) or LARGEST_DF < self.df < np.inf:
+        if not (positive(self.df) or self.df == np.inf) or LARGEST_DF < self.df < np.inf:
             raise ValueError(
                 f"df must be a positive number up to {LARGEST_DF:.0e}, or infinite for probit "
                 f"regression, not {self.df!r}"
             )
-        if self.precision != "ard" and not _positive(self.precision):
-            raise ValueError(
-                f"precision must be 'ard' or a positive number, not {self.precision!r}"
-            )
-        for name in ("shape", "rate"):
-            if not _positive(getattr(self, name)):
-                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
-        if self.moves not in ("mixed", "gibbs"):
-            raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
+        super().check()
 
     def sampler(self, rows: Rows, direction: Direction = "forward") -> RobitSampler:  # noqa: D102
         return RobitSampler(self, rows, direction)
 
-    def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
-        return {"coef": (n_columns,)}
-
-    def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
-        prior = CoefficientPrior.of(self.precision, self.shape, self.rate)
-        alpha = prior.simulate(n_columns, rng)
-        return {"coef": rng.standard_normal(n_columns) / np.sqrt(alpha), "precision": alpha}
-
-    def log_probabilities(  # noqa: D102
-        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        coef = parameters["coef"]
-        n_draws, n_categories, n_columns = coef.shape
-        eta = np.empty((n_draws * n_categories, len(blocks) * BLOCK))
-        flat = padded(coef.reshape(-1, n_columns), blocks.shape[1])
-        linear_predictors(blocks, flat, eta)
-        log_failure = np.empty_like(eta)
+    def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
         df = float(self.df)
         log_success_and_failure(eta, df, t_constant(df), log_failure)
-        shape = (n_draws, n_categories, -1)
-        return eta.reshape(shape), log_failure.reshape(shape)
 
 
-class RobitSampler(BinarySampler, Approximable):
+class RobitSampler(LinearSampler):
     """Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Robit, rows: Rows, direction: Direction):
@@ -149,44 +106,15 @@ class RobitSampler(BinarySampler, Approximable):
                 "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
                 "for a row's likelihood to a power"
             )
-        self.rows = rows
-        self.table = (rows.blocks, rows.weights, rows.bounds)
-        self.prior = CoefficientPrior.of(model.precision, model.shape, model.rate)
+        super().__init__(model, rows)
         self.df = float(model.df)
         self.constant = t_constant(self.df)
-        self.n_scale_moves = 2 if model.moves == "mixed" else 0
-        self.guards = {"qr_fallbacks": 0}
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
-        self.eta = np.zeros((n_categories, n_rows))
-        self.padded_coef = np.zeros((n_categories, n_padded))
-        self.work = (
-            np.zeros(n_rows),
-            np.zeros(n_rows),
-            np.zeros(n_blocks, dtype=np.bool_),
-            np.zeros((n_padded, BLOCK)),
-            np.zeros((n_padded, n_padded)),
-            np.zeros(n_padded),
-            np.zeros(n),
-            np.zeros((n, n)),
-        )
+        n_padded, n_rows, n_categories = rows.blocks.shape[1], self.eta.shape[1], rows.n_categories
         # proposed coefficients of up to two sticks, until they are adopted or forgotten
         self.slots = np.zeros((2, n_padded)), np.zeros((2, n_rows))
         slot_success, slot_failure = np.zeros((2, 2, n_categories))
         self.slot_sums = slot_success, slot_failure
         self.slot_table = OrderTable.of(slot_success, slot_failure, direction)
-
-    def start(self, keys: Keys) -> Parameters:  # noqa: D102
-        shape = (self.rows.n_categories, self.rows.n_columns)
-        coef = np.empty(shape)
-        for s in range(shape[0]):
-            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
-        coef /= np.sqrt(shape[1])
-        return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
-
-    def resume(self, parameters: Parameters) -> None:  # noqa: D102
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
@@ -203,16 +131,6 @@ class RobitSampler(BinarySampler, Approximable):
             scale_moves(eta, *self.table[1:], parts, *law, keys.at(stick, layer=SCALE), coef)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
-    def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
-        coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        normals(keys.at(stick, layer=COEFFICIENTS), coef)
-        if self.prior.ard:
-            # the conditional given no coefficient at all
-            shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
-            key = keys.at(stick, layer=PRECISIONS)
-            draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
-        coef /= np.sqrt(alpha)
-
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
@@ -220,11 +138,7 @@ class RobitSampler(BinarySampler, Approximable):
         sum_logs(*self.table, self.df, self.constant, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = np.zeros((2, self.eta.shape[1]))
-        part = parts[self.rows.categories]
-        n = self.rows.n_rows
-        weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
-        labels[:n] = part == SUCCESS
+        labels, weights = self.labels_and_weights(parts)
         return laplace_robit(self.rows, labels, weights, self.prior, self.df, start)
 
     def independence_move(  # noqa: D102
@@ -265,18 +179,9 @@ class RobitSampler(BinarySampler, Approximable):
             draw_precisions(coef[category], *self.prior, key, alpha)
         return True
 
-    def log_ratios(  # noqa: D102
-        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> None:
-        log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
-
 
 def _log_likelihood(table: OrderTable, row: int, stick, order: NDArray[np.int64]) -> float:
     """Log-likelihood of one stick (category, extra, start), from its row of the table."""
     category, extra, start = stick
     total = table.accept[row, category] + table.reject[row, order[start:]].sum()
     return total + table.reject[row, extra] if extra >= 0 else total
-
-
-def _positive(value) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < np.inf

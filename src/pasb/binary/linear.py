@@ -1,0 +1,154 @@
+"""What the logistic and the robit model share: one coefficient vector a stick.
+
+Both have the same prior, the same start and the same way from coefficients to linear
+predictors; they differ in the link and in the update.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import (
+    ABSENT,
+    SUCCESS,
+    Approximable,
+    BinaryModel,
+    BinarySampler,
+    Keys,
+    Parameters,
+)
+from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisions, normals
+from pasb.binary.prior import CoefficientPrior
+from pasb.binary.proposals import log_ratios
+from pasb.rows import BLOCK, Rows, linear_predictors, padded
+
+
+class LinearModel(BinaryModel):
+    """A symmetric link of a linear predictor, with normal or t distributed coefficients."""
+
+    kept = ("coef",)
+    axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
+    symmetric = True
+
+    precision: float | str
+    shape: float
+    rate: float
+    moves: str
+
+    @abstractmethod
+    def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:
+        """Turn linear predictors into log-probabilities; `eta` becomes that of success."""
+
+    @property
+    def uses_proposals(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return self.moves == "mixed"
+
+    @property
+    def prior(self) -> CoefficientPrior:
+        """The law of a coefficient, its precision integrated out."""
+        return CoefficientPrior.of(self.precision, self.shape, self.rate)
+
+    def check(self) -> None:  # noqa: D102
+        if self.precision != "ard" and not positive(self.precision):
+            raise ValueError(
+                f"precision must be 'ard' or a positive number, not {self.precision!r}"
+            )
+        for name in ("shape", "rate"):
+            if not positive(getattr(self, name)):
+                raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+        if self.moves not in ("mixed", "gibbs"):
+            raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
+
+    def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
+        return {"coef": (n_columns,)}
+
+    def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
+        alpha = self.prior.simulate(n_columns, rng)
+        return {"coef": rng.standard_normal(n_columns) / np.sqrt(alpha), "precision": alpha}
+
+    def log_probabilities(  # noqa: D102
+        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef = parameters["coef"]
+        n_draws, n_categories, n_columns = coef.shape
+        eta = np.empty((n_draws * n_categories, len(blocks) * BLOCK))
+        flat = padded(coef.reshape(-1, n_columns), blocks.shape[1])
+        linear_predictors(blocks, flat, eta)
+        log_failure = np.empty_like(eta)
+        self.link(eta, log_failure)
+        shape = (n_draws, n_categories, -1)
+        return eta.reshape(shape), log_failure.reshape(shape)
+
+
+class LinearSampler(BinarySampler, Approximable):
+    """The coefficients of every category, their linear predictors, and work space."""
+
+    def __init__(self, model: LinearModel, rows: Rows):
+        self.rows = rows
+        self.table = (rows.blocks, rows.weights, rows.bounds)
+        self.prior = model.prior
+        self.n_scale_moves = 2 if model.moves == "mixed" else 0
+        self.guards = {"qr_fallbacks": 0}
+        n_blocks, n_padded, _ = rows.blocks.shape
+        n_rows, n = n_blocks * BLOCK, rows.n_columns
+        self.eta = np.zeros((rows.n_categories, n_rows))
+        self.padded_coef = np.zeros((rows.n_categories, n_padded))
+        self.work = (
+            np.zeros(n_rows),
+            np.zeros(n_rows),
+            np.zeros(n_blocks, dtype=np.bool_),
+            np.zeros((n_padded, BLOCK)),
+            np.zeros((n_padded, n_padded)),
+            np.zeros(n_padded),
+            np.zeros(n),
+            np.zeros((n, n)),
+        )
+
+    def start(self, keys: Keys) -> Parameters:  # noqa: D102
+        shape = (self.rows.n_categories, self.rows.n_columns)
+        coef = np.empty(shape)
+        for s in range(shape[0]):
+            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+        coef /= np.sqrt(shape[1])
+        return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
+
+    def resume(self, parameters: Parameters) -> None:  # noqa: D102
+        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
+        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
+
+    def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
+        coef, alpha = parameters["coef"][category], parameters["precision"][category]
+        normals(keys.at(stick, layer=COEFFICIENTS), coef)
+        if self.prior.ard:
+            # the conditional given no coefficient at all
+            shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
+            key = keys.at(stick, layer=PRECISIONS)
+            draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
+        coef /= np.sqrt(alpha)
+
+    def labels_and_weights(
+        self, parts: NDArray[np.int8]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
+        labels, weights = np.zeros((2, self.eta.shape[1]))
+        part = parts[self.rows.categories]
+        n = self.rows.n_rows
+        weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
+        labels[:n] = part == SUCCESS
+        return labels, weights
+
+    def log_ratios(  # noqa: D102
+        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
+    ) -> None:
+        log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
+
+
+def positive(value) -> bool:
+    """Whether a hyperparameter is a positive, finite number."""
+    return isinstance(value, Real) and 0 < float(value) < np.inf
