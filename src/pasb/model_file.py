@@ -15,7 +15,6 @@ from pasb.binary import BinaryModel
 from pasb.classifiers.general import StickBreakingClassifier
 from pasb.errors import FileFormatError
 from pasb.sampling import Draws
-from pasb.scaling import Scaling
 
 KIND = "model"
 
@@ -60,8 +59,7 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         "log_likelihood": draws.log_likelihood,
         "swaps_accepted": draws.swaps_accepted,
         "swap_acceptance": draws.swap_acceptance,
-        "centre": model._scaling.centre,
-        "spread": model._scaling.spread,
+        **model._learned(),
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
         **{f"monitored_{key}": values for key, values in monitored.items()},
     }
@@ -117,7 +115,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
     model._frame_library = str(meta["frame_library"])
-    model._scaling = Scaling(arrays["centre"], arrays["spread"])
+    model._relearn(arrays)
     model._monitored = {key: arrays[f"monitored_{key}"] for key in ("row", "inner", "category")}
     model.draws_ = Draws(
         parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
@@ -137,12 +135,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
 def _check(model: StickBreakingClassifier) -> None:
     """Refuse arrays that do not belong together, before anything indexes with them."""
     draws, n_classes = model.draws_, len(model.classes_)
-    centre, spread = model._scaling
-    n_columns = len(centre) + 1
-    if centre.ndim != 1 or spread.shape != centre.shape or n_columns == 1:
-        raise ValueError("the scaling is incomplete")
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0).all()):
-        raise ValueError("the scaling is impossible")
+    centre, n_columns = model._scaling.centre, model._n_columns
     if len(getattr(model, "feature_names_in_", centre)) != len(centre):
         raise ValueError("the feature names do not fit the covariates")
     if model._frame_library not in ("pandas", "polars"):

@@ -142,7 +142,7 @@ class PosteriorMixin:
     def _check_has_coefficients(self, what: str) -> None:
         """Refuse what needs one coefficient vector for each stick."""
         model = self._binary_model()  # type: ignore[attr-defined]
-        if model.axes.get("coef") != ("column",):
+        if model.axes.get("coef") != ("column",) or not self._columns_are_features:  # type: ignore[attr-defined]
             raise NotImplementedError(
                 f"{what} needs a binary model with one coefficient vector for each stick; the "
                 f"parameters of {type(model).__name__} are in posterior_"

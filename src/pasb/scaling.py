@@ -43,6 +43,14 @@ class Scaling(NamedTuple):
         constant = ~(spread > tiny)
         return cls(np.where(constant, low, centre), np.where(constant, 1.0, spread))
 
+    def check(self) -> None:
+        """Raise a ValueError for arrays that are no scaling, as a damaged file may hold."""
+        centre, spread = self
+        if centre.ndim != 1 or spread.shape != centre.shape or not centre.size:
+            raise ValueError("the scaling is incomplete")
+        if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0).all()):
+            raise ValueError("the scaling is impossible")
+
     def with_constant(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scaled covariates behind a column of ones."""
         out = np.empty((len(X), X.shape[1] + 1))

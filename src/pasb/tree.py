@@ -60,7 +60,8 @@ def parameters_by_name(model: Any) -> dict[str, tuple[tuple[str, ...], NDArray]]
     """Kept parameters with the names of their axes; NaN where a class is the reference.
 
     A parameter whose last axis is the covariates is split into its intercept and its
-    slopes, both on the scale of X.
+    slopes, both on the scale of X; where its columns are those of a kernel, into its
+    intercept and the coefficients of the bases.
     """
     draws, axes = model.draws_, model._binary_model().axes
     out: dict[str, tuple[tuple[str, ...], NDArray]] = {}
@@ -69,9 +70,12 @@ def parameters_by_name(model: Any) -> dict[str, tuple[tuple[str, ...], NDArray]]
         dims = (*SAMPLED, "category", *own)
         reference = draws.order[:, :, -1, None] == np.arange(len(model.classes_))
         known = np.where(_like(reference, values), np.nan, values)
-        if own and own[-1] == "column":
+        prefix = "" if name == "coef" else f"{name}_"
+        if own and own[-1] == "column" and not model._columns_are_features:
+            out[f"{prefix}intercept"] = (dims[:-1], known[..., 0])
+            out[name] = ((*dims[:-1], "basis"), known[..., 1:])
+        elif own and own[-1] == "column":
             intercept, slopes = model._scaling.intercept_and_slopes(known)
-            prefix = "" if name == "coef" else f"{name}_"
             out[f"{prefix}intercept"] = (dims[:-1], intercept)
             out[name] = ((*dims[:-1], "feature"), slopes)
         else:

@@ -207,9 +207,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
         fixed = None if _is_inferred(self.order) else checked_order(self.order, self.classes_)
 
-        self._scaling = Scaling.of(table, weights, self.scale)
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
-        inner = self._scaling.with_constant(table)
+        inner = self._fit_columns(table, categories, weights)
         used = weights > 0
         problem = Problem(
             rows=Rows.of(inner[used], categories[used], len(self.classes_), weights[used]),
@@ -300,7 +299,40 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
 
     def _inner_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return self._scaling.with_constant(checked_table(self, X, reset=False))
+        return self._columns(checked_table(self, X, reset=False))
+
+    def _fit_columns(
+        self,
+        table: NDArray[np.float64],
+        categories: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Learn what turns covariates into the binary model's columns, and turn these rows."""
+        self._scaling = Scaling.of(table, weights, self.scale)
+        return self._columns(table)
+
+    def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The binary model's columns, the constant first."""
+        return self._scaling.with_constant(table)
+
+    @property
+    def _columns_are_features(self) -> bool:
+        """Whether each column but the constant is one of the covariates, scaled."""
+        return True
+
+    @property
+    def _n_columns(self) -> int:
+        """Columns of the binary model, the constant included."""
+        return len(self._scaling.centre) + 1
+
+    def _learned(self) -> dict[str, NDArray]:
+        """What `_fit_columns` learned, as arrays for a file."""
+        return {"centre": self._scaling.centre, "spread": self._scaling.spread}
+
+    def _relearn(self, arrays: dict[str, NDArray]) -> None:
+        """Take over what a file holds of `_learned`; ValueError where it makes no sense."""
+        self._scaling = Scaling(arrays["centre"], arrays["spread"])
+        self._scaling.check()
 
 
 def _is_inferred(order) -> bool:

@@ -105,7 +105,7 @@ def _limits(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 def _mean_proba(model: Any, grid: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
     """Average over some of the draws: the colours need no more."""
     total = model.draws_.n_chains * model.draws_.n_draws
-    return model._predictor(min(n_draws, total)).mean(model._scaling.with_constant(grid), 2)
+    return model._predictor(min(n_draws, total)).mean(model._columns(grid), 2)
 
 
 def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[np.float64]:
