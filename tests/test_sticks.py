@@ -76,12 +76,15 @@ def test_logs_sum_to_one_and_stay_finite(size, direction, seed):
 def test_kernel_agrees_with_the_plain_function(seed):
     rng = np.random.default_rng(seed)
     eta = rng.normal(scale=5, size=(3, 4, 256))
-    accept, reject = logs(eta)
+    success, failure = logs(eta)
     orders = np.array([rng.permutation(4) for _ in range(3)])
+    reverse = np.array([False, True, False])
     out = np.empty_like(eta)
-    probabilities_of_draws(accept, reject, orders, out)
+    probabilities_of_draws(success, failure, reverse, orders, out)
     for d in range(3):
-        assert out[d] == pytest.approx(np.exp(log_probabilities(accept[d], reject[d], orders[d])))
+        direction = "reverse" if reverse[d] else "forward"
+        expected = log_probabilities(*accept_reject(success[d], failure[d], direction), orders[d])
+        assert out[d] == pytest.approx(np.exp(expected))
 
 
 def test_unknown_direction_is_named():

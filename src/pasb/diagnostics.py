@@ -8,7 +8,7 @@ some milliseconds for hundreds of quantities.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +50,16 @@ class Diagnostics:
     rhat_probability, ess_probability : array of shape (n_rows, n_categories)
         For the class probabilities of some training rows.
     rhat_log_likelihood, ess_log_likelihood : float
+    by_direction : dict of Diagnostics
+        Where chains break sticks in both directions, which are different models: the
+        diagnostics of each; those above are then the worse of the two.
     """
 
     rhat_probability: NDArray[np.float64]
     ess_probability: NDArray[np.float64]
     rhat_log_likelihood: float
     ess_log_likelihood: float
+    by_direction: dict[str, Diagnostics] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -70,6 +74,20 @@ class Diagnostics:
             bulk_ess(flat).reshape(quantities),
             float(split_rhat(lik)[0]),
             float(bulk_ess(lik)[0]),
+        )
+
+    @classmethod
+    def worst_of(cls, by_direction: dict[str, Diagnostics]) -> Diagnostics:
+        """The worse of the diagnostics of several directions, quantity by quantity."""
+        parts = list(by_direction.values())
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            np.max([part.rhat_probability for part in parts], axis=0),
+            np.min([part.ess_probability for part in parts], axis=0),
+            float(np.max([part.rhat_log_likelihood for part in parts])),
+            float(np.min([part.ess_log_likelihood for part in parts])),
+            by_direction,
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,14 +28,16 @@ def seed_of(random_state, checkpoint: str | os.PathLike | None) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def run_fingerprint(problem: Problem, schedule: Schedule, n_chains: int) -> dict:
-    """Everything the draws depend on, except their number."""
-    rows = problem.rows
+def run_fingerprint(problems: Sequence[Problem], schedule: Schedule) -> dict:
+    """Everything the draws depend on, except their number.
+
+    `problems` are those of the chains; they differ in direction and fixed order at most.
+    """
+    problem, rows = problems[0], problems[0].rows
     digest = hashlib.sha256()
     for array in (rows.blocks, rows.weights, rows.bounds, rows.source):
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).data)
-    order = problem.fixed_order
     return {
         "data": digest.hexdigest(),
         "rows": rows.n_rows,
@@ -42,16 +45,27 @@ def run_fingerprint(problem: Problem, schedule: Schedule, n_chains: int) -> dict
         "categories": rows.n_categories,
         "binary": type(problem.model).__name__,
         **{f"binary.{name}": _json(value) for name, value in problem.model.get_params().items()},
-        "direction": problem.direction,
+        "direction": _one_or_all([problem.direction for problem in problems]),
         "scheme": problem.scheme,
         "sticks": "augmented" if problem.augmented else "marginal",
-        "order": ("swap" if problem.swaps_only else "infer") if order is None else order.tolist(),
+        "order": _one_or_all([_order(problem) for problem in problems]),
         "n_swaps": problem.n_swaps,
-        "n_chains": n_chains,
+        "n_chains": len(problems),
         "n_warmup": schedule.n_warmup,
         "thin": schedule.thin,
         "random_state": schedule.seed,
     }
+
+
+def _order(problem: Problem):
+    if problem.fixed_order is None:
+        return "swap" if problem.swaps_only else "infer"
+    return problem.fixed_order.tolist()
+
+
+def _one_or_all(values: list):
+    """What all chains have in common, or a list with an entry a chain."""
+    return values[0] if all(value == values[0] for value in values) else values
 
 
 def _json(value):

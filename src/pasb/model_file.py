@@ -49,6 +49,7 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         "classes": _labels_to_json(model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
         "frame_library": model._frame_library,
+        "directions": list(draws.directions),
         "kept": sorted(draws.parameters),
         "guards": draws.guards,
         "n_warmup": draws.n_warmup,
@@ -119,6 +120,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
     model._monitored = {key: arrays[f"monitored_{key}"] for key in ("row", "inner", "category")}
     model.draws_ = Draws(
         parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
+        directions=tuple(meta["directions"]),
         order=arrays["order"],
         log_likelihood=arrays["log_likelihood"],
         swaps_accepted=arrays["swaps_accepted"],
@@ -145,6 +147,8 @@ def _check(model: StickBreakingClassifier) -> None:
     if draws.order.dtype != np.int64 or (np.sort(draws.order) != np.arange(n_classes)).any():
         raise ValueError("an order is not a permutation")
     sampled = draws.order.shape[:2]
+    if len(draws.directions) != sampled[0] or set(draws.directions) != set(model._directions):
+        raise ValueError("the directions do not fit the chains")
     if draws.log_likelihood.shape != sampled or draws.swaps_accepted.shape != sampled:
         raise ValueError("the traces differ in length")
     if draws.log_likelihood.dtype != np.float64 or draws.swap_acceptance.shape != sampled[:1]:

@@ -16,6 +16,7 @@ from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
 from pasb.predict import Predictor
 from pasb.rows import Rows
+from pasb.sticks import Direction
 
 if TYPE_CHECKING:
     import xarray
@@ -49,12 +50,20 @@ class PosteriorMixin:
     _monitored: dict[str, NDArray]
     _frame_library: str
 
+    @property
+    def _directions(self) -> tuple[Direction, ...]:
+        """The directions of the chains."""
+        return ("forward", "reverse") if self.direction == "both" else (self.direction,)
+
     def _after_sampling(self, warn: bool = True) -> None:
         """Set what follows from the draws, and warn where they cannot be trusted."""
-        self.order_ = self.classes_[self._orders_by_frequency()[0][0]]
+        orders = {name: self.classes_[self._top_order(name)] for name in self._directions}
+        self.order_ = orders if len(orders) > 1 else orders[self._directions[0]]
         self._posterior_tree: xarray.DataTree | None = None
-        self.diagnostics_ = Diagnostics.of(
-            self._monitored_probabilities(), self.draws_.log_likelihood
+        watched, log_likelihood = self._monitored_probabilities(), self.draws_.log_likelihood
+        chains = {name: self.draws_.of_direction(name) for name in self._directions}
+        self.diagnostics_ = Diagnostics.worst_of(
+            {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
         )
         advice = self._advice()
         if advice and warn:
@@ -80,10 +89,13 @@ class PosteriorMixin:
             )
         if not poor:
             return None
-        modes = {tuple(_most_frequent(orders)) for orders in draws.order}
-        if len(modes) > 1 and seen.worst_rhat > RHAT_LIMIT:
+        n_modes = max(
+            len({tuple(_most_frequent(orders)) for orders in draws.order[draws.of_direction(name)]})
+            for name in self._directions
+        )
+        if n_modes > 1 and seen.worst_rhat > RHAT_LIMIT:
             cure = (
-                f"The chains settled in {len(modes)} different orders; their average is still a "
+                f"The chains settled in {n_modes} different orders; their average is still a "
                 "usable prediction, but its uncertainty depends on where the chains started. Fix "
                 "the order (order=model.order_), or run more chains."
             )
@@ -108,12 +120,23 @@ class PosteriorMixin:
             labels[-2:] = [" / ".join(labels[-2:])]
         return " > ".join(labels)
 
-    def _orders_by_frequency(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Distinct orders of all draws, the most frequent first, and their counts."""
-        flat = self.draws_.order.reshape(-1, len(self.classes_))
+    def _orders_by_frequency(
+        self, direction: Direction
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Distinct orders of the draws of a direction, the most frequent first, and counts."""
+        chains = self.draws_.of_direction(direction)
+        flat = self.draws_.order[chains].reshape(-1, len(self.classes_))
         orders, counts = np.unique(flat, axis=0, return_counts=True)
         ranking = np.argsort(-counts, kind="stable")
         return orders[ranking], counts[ranking]
+
+    def _top_order(self, direction: Direction) -> NDArray[np.int64]:
+        return self._orders_by_frequency(direction)[0][0]
+
+    def _in_order(self, order: NDArray[np.int64], direction: Direction) -> NDArray[np.bool_]:
+        """Which draws are of a direction and have this order, (chain, draw)."""
+        chosen = (self.draws_.order == order).all(axis=2)
+        return chosen & (np.array(self.draws_.directions) == direction)[:, None]
 
     def _predictor(self, n_draws: int | None = None) -> Predictor:
         draws = self.draws_
@@ -125,7 +148,7 @@ class PosteriorMixin:
             chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
         return Predictor(
             model=self._binary_model(),  # type: ignore[attr-defined]
-            direction=self.direction,
+            reverse=np.repeat(np.array(draws.directions) == "reverse", draws.n_draws)[chosen],
             parameters={
                 name: values.reshape(total, *values.shape[2:])[chosen]
                 for name, values in draws.parameters.items()
@@ -184,30 +207,33 @@ class PosteriorMixin:
         Returns
         -------
         pandas or polars DataFrame, as `X` was in `fit`
-            Columns ``stick, class, feature, mean, sd, lower, upper``.
+            Columns ``stick, class, feature, mean, sd, lower, upper``, with ``direction``
+            before them where there are two.
         """
         check_is_fitted(self)
         tails = _tails(interval)
         self._check_has_coefficients("summary()")
-        top = self._orders_by_frequency()[0][0]
-        chosen = (self.draws_.order == top).all(axis=2)
-        coef = self.draws_.parameters["coef"][chosen]
-        intercept, slopes = self._scaling.intercept_and_slopes(coef)
-        values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
-        lower, upper = np.quantile(values, tails, axis=0)
         names = ["(intercept)", *self._feature_names()]
-        n_sticks = len(top) - 1
-        return self._frame(
-            {
-                "stick": np.repeat(np.arange(1, n_sticks + 1), len(names)),
-                "class": np.repeat(self.classes_[top[:-1]], len(names)),
-                "feature": names * n_sticks,
-                "mean": values.mean(axis=0).ravel(),
-                "sd": values.std(axis=0).ravel(),
-                "lower": lower.ravel(),
-                "upper": upper.ravel(),
-            }
-        )
+        n_sticks = len(self.classes_) - 1
+        parts = []
+        for direction in self._directions:
+            top = self._top_order(direction)
+            coef = self.draws_.parameters["coef"][self._in_order(top, direction)]
+            intercept, slopes = self._scaling.intercept_and_slopes(coef)
+            values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
+            lower, upper = np.quantile(values, tails, axis=0)
+            parts.append(
+                {
+                    "stick": np.repeat(np.arange(1, n_sticks + 1), len(names)),
+                    "class": np.repeat(self.classes_[top[:-1]], len(names)),
+                    "feature": names * n_sticks,
+                    "mean": values.mean(axis=0).ravel(),
+                    "sd": values.std(axis=0).ravel(),
+                    "lower": lower.ravel(),
+                    "upper": upper.ravel(),
+                }
+            )
+        return self._frame(self._by_direction(parts))
 
     def order_posterior(self, top: int | None = None) -> Any:
         """Posterior probabilities of the orders, as a data frame.
@@ -222,23 +248,35 @@ class PosteriorMixin:
         pandas or polars DataFrame, as `X` was in `fit`
             Columns ``order`` (classes from the first stick to the last, as in
             ``a > b > c / d``, where / stands between two classes that share the last stick),
-            ``probability``, and ``chains``, the number of chains that visited it.
+            ``probability``, and ``chains``, the number of chains that visited it; with
+            ``direction`` before them where there are two, each with its own posterior.
         """
         check_is_fitted(self)
         if top is not None and not (isinstance(top, Integral) and top >= 1):
             raise ValueError(f"top must be a whole number from 1, not {top!r}")
-        orders, counts = self._orders_by_frequency()
-        orders, counts = orders[:top], counts[:top]
-        visits = [
-            int((self.draws_.order == order).all(axis=2).any(axis=1).sum()) for order in orders
-        ]
-        return self._frame(
-            {
-                "order": [self._order_label(order) for order in orders],
-                "probability": counts / self.draws_.order[..., 0].size,
-                "chains": visits,
-            }
-        )
+        parts = []
+        for direction in self._directions:
+            orders, counts = self._orders_by_frequency(direction)
+            parts.append(
+                {
+                    "order": [self._order_label(order) for order in orders[:top]],
+                    "probability": counts[:top] / counts.sum(),
+                    "chains": [self._n_visits(order, direction) for order in orders[:top]],
+                }
+            )
+        return self._frame(self._by_direction(parts))
+
+    def _n_visits(self, order: NDArray[np.int64], direction: Direction) -> int:
+        """How many chains of a direction visited an order."""
+        return int(self._in_order(order, direction).any(axis=1).sum())
+
+    def _by_direction(self, parts: list[dict[str, Any]]) -> dict[str, Any]:
+        """One table from those of the directions, which stand in a column if there are two."""
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if len(parts) == 1:
+            return columns
+        lengths = [len(next(iter(part.values()))) for part in parts]
+        return {"direction": np.repeat(list(self._directions), lengths), **columns}
 
     def predict_frame(self, X, interval: float = 0.9) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.

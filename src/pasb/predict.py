@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel
 from pasb.rows import BLOCK, blocked
-from pasb.sticks import Direction, accept_reject, probabilities_of_draws
+from pasb.sticks import probabilities_of_draws
 
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of four arrays
 
@@ -26,13 +26,14 @@ class Predictor(NamedTuple):
     Attributes
     ----------
     model : BinaryModel
-    direction : {"forward", "reverse"}
+    reverse : boolean array of shape (n_draws,)
+        Which draws break sticks in reverse.
     parameters : dict of arrays of shape (n_draws, n_categories, ...)
     orders : array of shape (n_draws, n_categories)
     """
 
     model: BinaryModel
-    direction: Direction
+    reverse: NDArray[np.bool_]
     parameters: dict[str, NDArray[np.float64]]
     orders: NDArray[np.int64]
 
@@ -51,9 +52,8 @@ class Predictor(NamedTuple):
             logs = self.model.log_probabilities(
                 {name: values[draws] for name, values in self.parameters.items()}, blocks
             )
-            accept, reject = accept_reject(*logs, self.direction)
             part = out[: draws.stop - draws.start]
-            probabilities_of_draws(accept, reject, self.orders[draws], part)
+            probabilities_of_draws(*logs, self.reverse[draws], self.orders[draws], part)
             yield draws, part
 
     def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:

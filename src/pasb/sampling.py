@@ -25,6 +25,7 @@ from pasb.chain import Chain, Schedule, SweepInfo
 from pasb.checkpoint import Checkpoint
 from pasb.errors import CheckpointError
 from pasb.progress import Progress
+from pasb.sticks import Direction
 from pasb.sweep import Problem
 
 SLICE_SECONDS = 0.1
@@ -38,6 +39,7 @@ class Draws:
     """What a run kept: arrays with the axes (chain, draw, ...)."""
 
     parameters: dict[str, NDArray[np.float64]]
+    directions: tuple[Direction, ...]  # of each chain
     order: NDArray[np.int64]
     log_likelihood: NDArray[np.float64]
     swaps_accepted: NDArray[np.int64]
@@ -63,6 +65,10 @@ class Draws:
         order[flipped] = np.column_stack([order[flipped][:, :-2], d, c])
         return replace(self, order=order, parameters={**self.parameters, "coef": coef})
 
+    def of_direction(self, direction: Direction) -> NDArray[np.int64]:
+        """The chains that break sticks in one direction."""
+        return np.flatnonzero(np.array(self.directions) == direction)
+
     @property
     def n_chains(self) -> int:
         """Number of chains."""
@@ -75,10 +81,9 @@ class Draws:
 
 
 def sample(
-    problem: Problem,
+    problems: Sequence[Problem],
     schedule: Schedule,
     *,
-    n_chains: int,
     n_jobs: int,
     callbacks: Sequence[Callback] = (),
     show_progress: bool = False,
@@ -89,10 +94,11 @@ def sample(
 
     Parameters
     ----------
-    problem : Problem
+    problems : sequence of Problem
+        One for each chain; chains of the same problem share its normal approximations.
     schedule : Schedule
-    n_chains, n_jobs : int
-        Chains, and how many of them run at the same time.
+    n_jobs : int
+        Chains that run at the same time.
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
@@ -103,8 +109,13 @@ def sample(
         What must agree for the folder to be this run's.
     """
     with one_blas_thread():
-        approximations = problem.approximations() if problem.scheme == "exact" else None
-        chains = [Chain(k, problem, schedule, approximations) for k in range(n_chains)]
+        shared = {
+            id(problem): problem.approximations() if problem.scheme == "exact" else None
+            for problem in {id(problem): problem for problem in problems}.values()
+        }
+        chains = [
+            Chain(k, problem, schedule, shared[id(problem)]) for k, problem in enumerate(problems)
+        ]
         run = _Run(chains, n_jobs, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
@@ -240,6 +251,7 @@ def _collect(chains: list[Chain], stopped: bool) -> Draws:
         for name, count in chain.sweeper.sampler.guards.items():
             guards[name] = guards.get(name, 0) + count
     return Draws(
+        directions=tuple(chain.sweeper.problem.direction for chain in chains),
         order=stacked.pop("order"),
         log_likelihood=stacked.pop("log_likelihood"),
         swaps_accepted=stacked.pop("swaps_accepted"),

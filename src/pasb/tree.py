@@ -20,7 +20,11 @@ def posterior_tree(model: Any) -> xarray.DataTree:
     import xarray
 
     draws, monitored = model.draws_, model._monitored
-    chains = {"chain": np.arange(draws.n_chains), "draw": np.arange(draws.n_draws)}
+    chains = {
+        "chain": np.arange(draws.n_chains),
+        "draw": np.arange(draws.n_draws),
+        "direction": ("chain", np.array(draws.directions)),
+    }
     posterior = xarray.Dataset(
         {
             **parameters_by_name(model),

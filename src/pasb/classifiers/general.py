@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -33,12 +34,13 @@ COMMON_PARAMETERS = """n_chains : int, default=4
         Chains, each from a random order and random coefficients.
     n_warmup, n_draws, thin : int, default=1000, 1000, 1
         Sweeps of warm-up, draws kept of each chain, and sweeps from one draw to the next.
-    order : "infer", "swap" or sequence of class labels, default="infer"
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
         Infer which class sits on which stick: "infer" starts from the evidences of the
         orders (all of them up to 8 classes, the best ones found by a search beyond) and moves
         order and coefficients together, "swap" is the
         plain swap chain from a random order. Or fix the classes, from the first stick to
-        the last (the reference).
+        the last (the reference); where there are two directions, for both of them or by a
+        dictionary with the keys "forward" and "reverse".
     scheme : {"exact", "paper"}, default="exact"
         "exact" samples the posterior of order and coefficients; "paper" is the printed
         algorithm, whose orders do not have the posterior law.
@@ -82,8 +84,9 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     ----------
     binary : BinaryModel or None, default=None
         The binary model of each stick; None means `Logistic()`.
-    direction : {"forward", "reverse"}, default="forward"
-        Stop at a stick on success (paSB) or on failure (parSB).
+    direction : {"forward", "reverse", "both"}, default="forward"
+        Stop at a stick on success (paSB) or on failure (parSB). "both" runs `n_chains` chains
+        of each and averages their probabilities, with equal weights.
     {parameters}
 
     Attributes
@@ -93,7 +96,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     feature_names_in_ : array of shape (n_features_in_,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
-        The classes in their most probable order, first stick to last.
+        The classes in their most probable order, first stick to last; with two directions a
+        dictionary of such arrays.
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
@@ -115,12 +119,12 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "binary": [HasMethods(["sampler", "log_probabilities"]), None],
-        "direction": [StrOptions({"forward", "reverse"})],
+        "direction": [StrOptions({"forward", "reverse", "both"})],
         "n_chains": [_AT_LEAST_ONE],
         "n_warmup": [Interval(Integral, 0, None, closed="left")],
         "n_draws": [_AT_LEAST_ONE],
         "thin": [_AT_LEAST_ONE],
-        "order": [StrOptions({"infer", "swap"}), "array-like"],
+        "order": [StrOptions({"infer", "swap"}), "array-like", dict],
         "scheme": [StrOptions({"exact", "paper"})],
         "sticks": [StrOptions({"marginal", "augmented"})],
         "n_swaps": [StrOptions({"auto"}), _AT_LEAST_ONE],
@@ -136,12 +140,12 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self,
         *,
         binary: BinaryModel | None = None,
-        direction: Direction = "forward",
+        direction: str = "forward",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
         thin: int = 1,
-        order: str | Sequence = "infer",
+        order: str | Sequence | Mapping = "infer",
         scheme: Scheme = "exact",
         sticks: str = "marginal",
         n_swaps: str | int = "auto",
@@ -205,7 +209,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         model.check()
         if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
-        fixed = None if _is_inferred(self.order) else checked_order(self.order, self.classes_)
+        fixed = self._fixed_orders()
 
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         inner = self._fit_columns(table, categories, weights)
@@ -213,19 +217,22 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         problem = Problem(
             rows=Rows.of(inner[used], categories[used], len(self.classes_), weights[used]),
             model=model,
-            direction=self.direction,
             scheme=self.scheme,
             augmented=self.sticks == "augmented",
-            fixed_order=fixed,
             n_swaps=self._number_of_swaps(),
             swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
         self._monitored = choose_monitored_rows(problem.rows, inner, used)
         del inner
-        self._run(problem)
+        self._run(
+            [
+                replace(problem, direction=direction, fixed_order=fixed[direction])
+                for direction in self._directions
+            ]
+        )
         return self
 
-    def _run(self, problem: Problem) -> None:
+    def _run(self, problems: list[Problem]) -> None:
         for callback in self.callbacks or ():
             if not callable(callback):
                 raise TypeError(f"callbacks must hold functions; {callback!r} is none")
@@ -233,14 +240,14 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         if wanted(self.progress):
             announce()
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
+        chains = [problem for problem in problems for _ in range(self.n_chains)]
         fingerprint = None
         if self.checkpoint is not None:
-            fingerprint = run_fingerprint(problem, schedule, int(self.n_chains))
+            fingerprint = run_fingerprint(chains, schedule)
         self.draws_ = sample(
-            problem,
+            chains,
             schedule,
-            n_chains=int(self.n_chains),
-            n_jobs=min(_cores(self.n_jobs), int(self.n_chains)),
+            n_jobs=min(_cores(self.n_jobs), len(chains)),
             callbacks=list(self.callbacks or ()),
             show_progress=wanted(self.progress),
             checkpoint=self.checkpoint,
@@ -249,6 +256,20 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         if self._last_two_tie():
             self.draws_ = self.draws_.with_last_two_sorted()
         self._after_sampling()
+
+    def _fixed_orders(self) -> dict[Direction, NDArray[np.int64] | None]:
+        """The order that the user fixed for each direction, if any."""
+        order = self.order
+        if isinstance(order, str):
+            return dict.fromkeys(self._directions)
+        if not isinstance(order, Mapping):
+            return dict.fromkeys(self._directions, checked_order(order, self.classes_))
+        if set(order) != set(self._directions):
+            raise ValueError(
+                "order as a dictionary must have one order for each direction, with the keys "
+                f"{' and '.join(map(repr, self._directions))}; got {list(order)!r}"
+            )
+        return {name: checked_order(order[name], self.classes_) for name in self._directions}
 
     def _number_of_swaps(self) -> int:
         if self.n_swaps != "auto":
@@ -333,10 +354,6 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Take over what a file holds of `_learned`; ValueError where it makes no sense."""
         self._scaling = Scaling(arrays["centre"], arrays["spread"])
         self._scaling.check()
-
-
-def _is_inferred(order) -> bool:
-    return isinstance(order, str) and order in ("infer", "swap")
 
 
 def _cores(n_jobs: int | None) -> int:

@@ -78,27 +78,37 @@ def note(console: Console, model: Any) -> None:
         return
     for name, option in _AS_OPTIONS.items():
         advice = advice.replace(name, option)
-    order = ",".join(str(label) for label in model.order_)
-    advice = advice.replace("(order=model.order_)", f'(--order "{order}")')
+    if isinstance(model.order_, dict):  # an option has one order for both directions
+        advice = advice.replace("Fix the order (order=model.order_), or run", "Run")
+    else:
+        order = ",".join(str(label) for label in model.order_)
+        advice = advice.replace("(order=model.order_)", f'(--order "{order}")')
     console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(advice)}")
 
 
-def order_table(console: Console, model: Any) -> None:
-    """Print the most probable orders."""
-    if not isinstance(model.order, str):
-        heading(console, "Order of the classes, fixed: " + " > ".join(map(str, model.order_)))
-        return
-    orders, counts = model._orders_by_frequency()
-    heading(console, "Order of the classes, first stick to last")
+def order_tables(console: Console, model: Any) -> None:
+    """Print the most probable orders of each direction."""
+    for direction in model._directions:
+        named = f", {direction} sticks" if len(model._directions) > 1 else ""
+        if isinstance(model.order, str):
+            heading(console, f"Order of the classes{named}, first stick to last")
+            _order_table(console, model, direction)
+        else:
+            labels = " > ".join(map(str, model.classes_[model._top_order(direction)]))
+            heading(console, f"Order of the classes{named}, fixed: {labels}")
+
+
+def _order_table(console: Console, model: Any, direction: str) -> None:
+    orders, counts = model._orders_by_frequency(direction)
+    n_chains = len(model.draws_.of_direction(direction))
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("probability", justify="right")
     table.add_column("chains", justify="right")
     table.add_column("order")
     for order, count in zip(orders[:MOST_ORDERS], counts, strict=False):
-        visits = (model.draws_.order == order).all(axis=2).any(axis=1).sum()
         table.add_row(
             f"{count / counts.sum():.3f}",
-            f"{visits} of {model.draws_.n_chains}",
+            f"{model._n_visits(order, direction)} of {n_chains}",
             escape(model._order_label(order)),
         )
     console.print(table)
@@ -152,7 +162,7 @@ def model_report(
     heading(console, "Convergence")
     grid(console, convergence_rows(model))
     note(console, model)
-    order_table(console, model)
+    order_tables(console, model)
     which = "Coefficients" if everything else "Largest coefficients"
     given = "the fixed order" if not isinstance(model.order, str) else "the most probable order"
     heading(console, f"{which} under {given}")

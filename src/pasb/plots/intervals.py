@@ -26,10 +26,10 @@ def coefficients(
 ) -> Figure | SubFigure:
     """Draw the coefficients of each stick, with 50% and wider intervals.
 
-    They belong to the most probable order, and to covariates in the unit inside the
-    model (with ``scale="standard"``, the standard deviation), so that their sizes can be
-    compared. Coefficients whose wide interval excludes zero carry the colour of their
-    class, the others are grey.
+    They belong to the most probable order (of the first direction, where there are two), and
+    to covariates in the unit inside the model (with ``scale="standard"``, the standard
+    deviation), so that their sizes can be compared. Coefficients whose wide interval excludes
+    zero carry the colour of their class, the others are grey.
 
     Parameters
     ----------
@@ -77,8 +77,9 @@ def stick_coefficients(
 def _inner_coefficients(model: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The most probable order, and (draw, stick, covariate) slopes of the draws in it."""
     model._check_has_coefficients("plots.coefficients")
-    order = model._orders_by_frequency()[0][0]
-    in_order = (model.draws_.order == order).all(axis=2)
+    direction = model._directions[0]
+    order = model._top_order(direction)
+    in_order = model._in_order(order, direction)
     return order, model.draws_.parameters["coef"][in_order][:, order[:-1], 1:]
 
 

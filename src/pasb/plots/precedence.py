@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.plots import style
+from pasb.sticks import Direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +17,14 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 10  # classes up to which the cells carry numbers
 
 
-def before_probabilities(model: Any) -> NDArray[np.float64]:
+def before_probabilities(model: Any, direction: Direction | None = None) -> NDArray[np.float64]:
     """P(class a sits on an earlier stick than class b), in the order of `classes_`.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    direction : {"forward", "reverse"}, optional
+        Where the model has two: by default the first.
 
     Returns
     -------
@@ -26,7 +33,8 @@ def before_probabilities(model: Any) -> NDArray[np.float64]:
         each other with probability 1/2.
     """
     n = len(model.classes_)
-    position = np.argsort(model.draws_.order.reshape(-1, n), axis=1)
+    chains = model.draws_.of_direction(direction or model._directions[0])
+    position = np.argsort(model.draws_.order[chains].reshape(-1, n), axis=1)
     before = (position[:, :, None] < position[:, None, :]).mean(axis=0)
     if model._last_two_tie():
         last = position >= n - 2
@@ -57,18 +65,21 @@ def order_posterior(
     Figure or SubFigure
     """
     style.check_fitted(model)
+    directions = model._directions
     if figure is None:
         n = len(model.classes_)
-        figure = style.new_figure(10.5, float(np.clip(2.2 + 0.45 * n, 3.6, 8.0)))
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
-    order_matrix(model, left)
-    order_bars(model, right, top)
+        height = float(np.clip(2.2 + 0.45 * n, 3.6, 8.0))
+        figure = style.new_figure(10.5, height * len(directions))
+    axes = figure.subplots(len(directions), 2, squeeze=False, width_ratios=(1, 1.25))
+    for direction, (left, right) in zip(directions, axes, strict=True):
+        order_matrix(model, left, direction)
+        order_bars(model, right, top, direction)
     return figure
 
 
-def order_matrix(model: Any, ax: Axes) -> Axes:
+def order_matrix(model: Any, ax: Axes, direction: Direction | None = None) -> Axes:
     """Draw the heat map of P(the row's class sits before the column's)."""
-    before = before_probabilities(model)
+    before = before_probabilities(model, direction)
     n = len(before)
     ranking = np.argsort(-np.nansum(before, axis=1), kind="stable")
     shown = before[np.ix_(ranking, ranking)]
@@ -98,17 +109,22 @@ def order_matrix(model: Any, ax: Axes) -> Axes:
         for label in ax.get_xticklabels():
             label.set_horizontalalignment("right")
             label.set_rotation_mode("anchor")
-    style.title(ax, "Which class comes first", "P(row's class sits before the column's)")
+    style.title(
+        ax,
+        _titled("Which class comes first", model, direction),
+        "P(row's class sits before the column's)",
+    )
     return ax
 
 
-def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
+def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None = None) -> Axes:
     """Draw the most probable orders as bars."""
-    orders, counts = model._orders_by_frequency()
+    direction = direction or model._directions[0]
+    orders, counts = model._orders_by_frequency(direction)
     shares = counts / counts.sum()
-    n_shown, n_chains = min(top, len(orders)), model.draws_.n_chains
+    n_shown, n_chains = min(top, len(orders)), len(model.draws_.of_direction(direction))
     for place in range(n_shown):
-        visits = int((model.draws_.order == orders[place]).all(axis=2).any(axis=1).sum())
+        visits = model._n_visits(orders[place], direction)
         ax.barh(place, shares[place], height=0.62, color=style.COLOURS[0])
         chains = f"{visits} of {n_chains} chains" if n_chains > 1 else ""
         ax.annotate(
@@ -132,5 +148,10 @@ def order_bars(model: Any, ax: Axes, top: int = 8) -> Axes:
     detail = "first stick to last; share of all draws"
     if rest:
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
-    style.title(ax, "The most probable orders", detail)
+    style.title(ax, _titled("The most probable orders", model, direction), detail)
     return ax
+
+
+def _titled(text: str, model: Any, direction: Direction | None) -> str:
+    """A title that names the direction where there are two."""
+    return f"{text}, {direction}" if len(model._directions) > 1 and direction else text
