@@ -101,6 +101,7 @@ def latents_of(psi, weight, label, n_blocks, seed):
             full_q,
             np.exp(full_q),
             np.log(weight),
+            np.zeros(n_experts, dtype=np.bool_),
             labels,
             b * BLOCK,
             key,
@@ -170,7 +171,7 @@ def test_latents_of_hopeless_rows_are_finite():
         active = np.zeros((2, BLOCK), dtype=np.int8)
         exposure, theta = np.zeros((2, BLOCK)), np.ones((2, 3, BLOCK))
         log_weight = np.log([1e-300, 0.1])
-        rest = labels, 0, np.uint64(7), active, exposure, theta
+        rest = np.zeros(2, dtype=np.bool_), labels, 0, np.uint64(7), active, exposure, theta
         draw_latents(psi, log_q, np.exp(log_q), log_weight, *rest)
         assert (active.sum(axis=0) >= 1).all()
         assert np.isfinite(exposure).all()

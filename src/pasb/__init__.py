@@ -14,6 +14,9 @@ _HOMES = {
     "StickBreakingClassifier": "pasb.classifiers.general",
     "StickLogisticClassifier": "pasb.classifiers.logistic",
     "StickRobitClassifier": "pasb.classifiers.robit",
+    "SoftplusClassifier": "pasb.classifiers.softplus",
+    "SoftplusFeatures": "pasb.classifiers.features",
+    "StackedSoftplusClassifier": "pasb.classifiers.stacked",
     "CustomBinary": "pasb.binary",
     "Logistic": "pasb.binary",
     "Robit": "pasb.binary",
@@ -27,6 +30,9 @@ __all__ = [
     "Logistic",
     "Robit",
     "Softplus",
+    "SoftplusClassifier",
+    "SoftplusFeatures",
+    "StackedSoftplusClassifier",
     "StickBreakingClassifier",
     "StickLogisticClassifier",
     "StickRobitClassifier",
@@ -43,9 +49,12 @@ __all__ = [
 
 if TYPE_CHECKING:
     from pasb.binary import CustomBinary, Logistic, Robit, Softplus
+    from pasb.classifiers.features import SoftplusFeatures
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic import StickLogisticClassifier
     from pasb.classifiers.robit import StickRobitClassifier
+    from pasb.classifiers.softplus import SoftplusClassifier
+    from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.model_file import load
 
 

@@ -21,7 +21,13 @@ KIND = "model"
 # Only these can stand in a file; nothing in it is imported by name.
 CLASSIFIERS = {
     name: getattr(pasb, name)
-    for name in ("StickBreakingClassifier", "StickLogisticClassifier", "StickRobitClassifier")
+    for name in (
+        "StickBreakingClassifier",
+        "StickLogisticClassifier",
+        "StickRobitClassifier",
+        "SoftplusClassifier",
+        "StackedSoftplusClassifier",
+    )
 }
 BINARY_MODELS: dict[str, type[BinaryModel]] = {
     name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus")
@@ -48,6 +54,7 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         },
         "classes": _labels_to_json(model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": model.n_features_in_,
         "frame_library": model._frame_library,
         "directions": list(draws.directions),
         "kept": sorted(draws.parameters),
@@ -112,7 +119,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
     model._validate_params()
     model._binary_model().check()
     model.classes_ = _labels_from_json(meta["classes"])
-    model.n_features_in_ = len(arrays["centre"])
+    model.n_features_in_ = int(meta["n_features"])
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
     model._frame_library = str(meta["frame_library"])
@@ -137,8 +144,8 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
 def _check(model: StickBreakingClassifier) -> None:
     """Refuse arrays that do not belong together, before anything indexes with them."""
     draws, n_classes = model.draws_, len(model.classes_)
-    centre, n_columns = model._scaling.centre, model._n_columns
-    if len(getattr(model, "feature_names_in_", centre)) != len(centre):
+    n_features, n_columns = model.n_features_in_, model._n_columns
+    if len(getattr(model, "feature_names_in_", range(n_features))) != n_features:
         raise ValueError("the feature names do not fit the covariates")
     if model._frame_library not in ("pandas", "polars"):
         raise ValueError("the library for data frames is unknown")

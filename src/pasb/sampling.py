@@ -65,6 +65,24 @@ class Draws:
         order[flipped] = np.column_stack([order[flipped][:, :-2], d, c])
         return replace(self, order=order, parameters={**self.parameters, "coef": coef})
 
+    def best(self) -> Draws:
+        """The draw with the highest likelihood of each direction, as a chain of one draw."""
+        chains, draws = [], []
+        for direction in dict.fromkeys(self.directions):
+            mine = self.of_direction(direction)
+            chain, draw = divmod(int(np.argmax(self.log_likelihood[mine])), self.n_draws)
+            chains.append(int(mine[chain]))
+            draws.append(draw)
+        return replace(
+            self,
+            parameters={k: v[chains, draws][:, None] for k, v in self.parameters.items()},
+            directions=tuple(self.directions[chain] for chain in chains),
+            order=self.order[chains, draws][:, None],
+            log_likelihood=self.log_likelihood[chains, draws][:, None],
+            swaps_accepted=self.swaps_accepted[chains, draws][:, None],
+            swap_acceptance=self.swap_acceptance[chains],
+        )
+
     def of_direction(self, direction: Direction) -> NDArray[np.int64]:
         """The chains that break sticks in one direction."""
         return np.flatnonzero(np.array(self.directions) == direction)

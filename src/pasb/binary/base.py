@@ -183,6 +183,14 @@ class BinaryModel(BaseEstimator, ABC):
         `pasb.rows.blocked`.
         """
 
+    def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:
+        """Kept parameters, over any leading axes, with what is inactive turned off."""
+        return dict(parameters)
+
+    def n_hyperplanes(self, parameters: Mapping[str, NDArray]) -> int:
+        """Hyperplanes in use in one draw, by the categories that `parameters` hold."""
+        return len(next(iter(parameters.values())))
+
     @abstractmethod
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:
         """Draw one category's parameters from the prior."""

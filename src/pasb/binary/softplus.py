@@ -76,6 +76,9 @@ class Softplus(BinaryModel):
         Gamma prior of gamma_0, the mass of the gamma process.
     scale_shape, scale_rate : float, default=1.0, 1.0
         Gamma prior of c_0, the inverse scale of the weights.
+    prune : bool, default=False
+        Turn an expert off for good when no row needed it in 100 updates in a row. Sweeps get
+        faster; the posterior is then approximate, because an expert could have come back.
     """
 
     kept = ("coef", "weight", "active")
@@ -97,6 +100,7 @@ class Softplus(BinaryModel):
         mass_rate: float = 1.0,
         scale_shape: float = 1.0,
         scale_rate: float = 1.0,
+        prune: bool = False,
     ):
         self.n_experts = n_experts
         self.n_layers = n_layers
@@ -107,6 +111,7 @@ class Softplus(BinaryModel):
         self.mass_rate = mass_rate
         self.scale_shape = scale_shape
         self.scale_rate = scale_rate
+        self.prune = prune
 
     def check(self) -> None:  # noqa: D102
         for name in ("n_experts", "n_layers"):
@@ -125,6 +130,8 @@ class Softplus(BinaryModel):
         for name in ("shape", "mass_shape", "mass_rate", "scale_shape", "scale_rate"):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
+        if not isinstance(self.prune, bool | np.bool_):
+            raise ValueError(f"prune must be True or False, not {self.prune!r}")
 
     @property
     def rate_prior(self) -> tuple[float, float]:
@@ -166,6 +173,7 @@ class Softplus(BinaryModel):
             "rate": rate,
             "mass": np.array([mass]),
             "scale": np.array([scale]),
+            "idle": np.zeros(n_experts),
         }
 
     def log_probabilities(  # noqa: D102
@@ -180,6 +188,13 @@ class Softplus(BinaryModel):
         log_link(blocks, flat, log_weight, scratch, log_success, log_failure)
         shape = (n_draws, n_categories, -1)
         return log_success.reshape(shape), log_failure.reshape(shape)
+
+    def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:  # noqa: D102
+        weight = np.where(parameters["active"] > 0, parameters["weight"], LEAST)
+        return {**parameters, "weight": weight}
+
+    def n_hyperplanes(self, parameters: Mapping[str, NDArray]) -> int:  # noqa: D102
+        return int(self.n_layers) * int(active_experts(parameters).sum())
 
 
 def active_experts(parameters: Mapping[str, NDArray]) -> NDArray[np.int64]:

@@ -34,6 +34,7 @@ NO_EXPERT = np.int64(-1)
 LEAST_THETA, GREATEST_THETA = 1e-300, 1e300
 LEAST_PIVOT = 1e-5  # of a matrix with unit diagonal; smaller ones have lost ten digits
 FROZEN = 1e20  # latent weight that stands for all larger ones
+OFF = -1e4  # log-weight of an expert that takes no part: no other is below it
 LOG_RARE = -60.0  # with rates below e^-60 two arrivals in one row do not happen
 
 
@@ -92,7 +93,7 @@ def draw_log_arrival(log_rate, log_weight, log_q, stream):
 
 
 @kernel
-def draw_latents(psi, log_q, q, log_weight, labels, row, key, active, log_exposure, theta):
+def draw_latents(psi, log_q, q, log_weight, off, labels, row, key, active, log_exposure, theta):
     """Arrivals and theta of one block, from their exact joint law given the labels.
 
     `psi` to `q` and `theta` are (experts, layers, BLOCK), `active` and `log_exposure`
@@ -116,6 +117,8 @@ def draw_latents(psi, log_q, q, log_weight, labels, row, key, active, log_exposu
             if success:
                 active[:, i] = flags
         for k in range(n_experts):
+            if off[k]:
+                continue
             n = np.int64(active[k, i])
             log_v = 0.0
             if n == 1:
@@ -198,6 +201,7 @@ def gibbs_step(
     scale,
     factor,
     padded_coef,
+    off,
     weight,
     precision,
     seed,
@@ -210,12 +214,13 @@ def gibbs_step(
 ):
     """Latents of all layers from scratch, then the coefficients layer by layer, upward.
 
-    `labels` to `padded_coef` are work space. Returns the numbers of QR decompositions and
-    of frozen rows; `n_active` and `exposure` are the sums that the weights depend on.
+    `labels` to `padded_coef` are work space; experts that are `off` are passed over. Returns
+    the numbers of QR decompositions and of frozen rows; `n_active` and `exposure` are the
+    sums that the weights depend on.
     """
     n_blocks = blocks.shape[0]
     n_experts, n_layers, n = coef.shape
-    log_weight = np.log(weight)
+    log_weight = np.where(off, OFF, np.log(weight))
     flat_shape = np.empty(BLOCK)
     n_qr = 0
     n_frozen = 0
@@ -246,6 +251,7 @@ def gibbs_step(
             log_q,
             q,
             log_weight,
+            off,
             labels[start : start + BLOCK],
             start,
             key,
@@ -254,6 +260,10 @@ def gibbs_step(
             theta[b],
         )
     for k in range(n_experts):
+        n_active[k] = 0.0
+        exposure[k] = 0.0
+        if off[k]:
+            continue
         for t in range(n_layers):
             layer = (np.int64(t) + 1) * KINDS
             key = stream_key(seed, chain, sweep, stick, k, layer + LATENTS)
@@ -305,8 +315,6 @@ def gibbs_step(
                     row = psi[b, k, t].reshape(1, BLOCK)
                     linear_predictors(blocks[b : b + 1], padded_coef[:1], row)
                     add_layer(psi[b, k, t], log_exposure[b, k])
-        n_active[k] = 0.0
-        exposure[k] = 0.0
         for b in range(n_blocks):
             if used[b]:
                 for i in range(BLOCK):

@@ -58,16 +58,19 @@ def log_link(blocks, coef, log_weight, psi, log_success, log_failure):
 
     `coef` is (vectors, experts x layers, padded columns), `log_weight` (vectors, experts),
     the results (vectors, blocks x BLOCK); `psi`, (experts, layers, BLOCK), is scratch.
+    Experts of the least weight change no probability and are passed over.
     """
     n_experts, n_layers, _ = psi.shape
-    predictors = psi.reshape(n_experts * n_layers, BLOCK)
     log_q = np.empty((n_experts, BLOCK))
     log_rate = np.empty(BLOCK)
     for b in range(blocks.shape[0]):
         for s in range(coef.shape[0]):
-            linear_predictors(blocks[b : b + 1], coef[s], predictors)
             log_q[:, :] = 0.0
             for k in range(n_experts):
+                if log_weight[s, k] <= LOG_LEAST:
+                    continue
+                layers = coef[s, k * n_layers : (k + 1) * n_layers]
+                linear_predictors(blocks[b : b + 1], layers, psi[k])
                 for t in range(n_layers):
                     add_layer(psi[k, t], log_q[k])
             log_rates(log_q, log_weight[s], log_rate)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pasb.binary.softplus import Softplus
 
 
+PRUNED_AFTER = 100  # updates in a row without an active row
+
+
 class SoftplusSampler(BinarySampler):
     """Gibbs updates of coefficients, weights and hyperparameters of every category."""
 
@@ -78,6 +81,7 @@ class SoftplusSampler(BinarySampler):
             "rate": np.full(full[:-1], rate),
             "mass": np.ones((n_categories, 1)),
             "scale": np.ones((n_categories, 1)),
+            "idle": np.zeros((n_categories, n_experts)),
         }
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
@@ -88,11 +92,13 @@ class SoftplusSampler(BinarySampler):
     ) -> None:
         own = {name: values[category] for name, values in parameters.items()}
         exposure = np.empty(self.size[0])
+        off = self._pruned(own)
         n_qr, n_frozen = gibbs_step(
             self.rows.blocks,
             self.rows.bounds,
             parts,
             *self.work,
+            off,
             own["weight"],
             own["precision"],
             *keys,
@@ -104,6 +110,8 @@ class SoftplusSampler(BinarySampler):
         self.guards["qr_fallbacks"] += n_qr
         self.guards["frozen_rows"] += n_frozen
         self._draw_weights(own, exposure, keys, stick)
+        own["weight"][off] = LEAST
+        own["idle"][:] = np.where(own["active"] > 0, 0.0, own["idle"] + 1.0)
         if self.ard:
             draw_precisions(
                 own["coef"],
@@ -116,6 +124,13 @@ class SoftplusSampler(BinarySampler):
                 own["rate"],
             )
 
+    def _pruned(self, own: Parameters) -> NDArray[np.bool_]:
+        """Which experts are turned off; one always stays."""
+        off = (own["idle"] >= PRUNED_AFTER) & self.model.prune
+        if off.all():
+            off[np.argmax(own["weight"])] = False
+        return off
+
     def _draw_weights(
         self, own: Parameters, exposure: NDArray[np.float64], keys: Keys, stick: int
     ) -> None:
@@ -126,6 +141,7 @@ class SoftplusSampler(BinarySampler):
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         own = {name: values[category] for name, values in parameters.items()}
         own["active"][:] = 0.0
+        own["idle"][:] = 0.0
         drawn = ("coef", "weight", "precision", "rate", "mass", "scale")
         draw_from_prior(
             self.hypers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -30,8 +31,8 @@ from pasb.validation import checked_order, checked_table, checked_weights
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
-COMMON_PARAMETERS = """n_chains : int, default=4
-        Chains, each from a random order and random coefficients.
+COMMON_PARAMETERS = """n_chains : int, default={n_chains}
+        Chains (of each direction), each from random coefficients.
     n_warmup, n_draws, thin : int, default=1000, 1000, 1
         Sweeps of warm-up, draws kept of each chain, and sweeps from one draw to the next.
     order : "infer", "swap", sequence of class labels or dict, default="infer"
@@ -69,7 +70,9 @@ COMMON_PARAMETERS = """n_chains : int, default=4
 
 def with_parameters(cls):
     """Put the description of the common parameters into a docstring."""
-    cls.__doc__ = cls.__doc__.replace("{parameters}", COMMON_PARAMETERS)
+    n_chains = signature(cls).parameters["n_chains"].default
+    common = COMMON_PARAMETERS.replace("{n_chains}", str(n_chains))
+    cls.__doc__ = cls.__doc__.replace("{parameters}", common)
     return cls
 
 
@@ -209,10 +212,10 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         model.check()
         if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
-        fixed = self._fixed_orders()
-
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        self._fixed_orders()  # complains before anything takes time
         inner = self._fit_columns(table, categories, weights)
+        fixed = self._fixed_orders()
         used = weights > 0
         problem = Problem(
             rows=Rows.of(inner[used], categories[used], len(self.classes_), weights[used]),
@@ -354,6 +357,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Take over what a file holds of `_learned`; ValueError where it makes no sense."""
         self._scaling = Scaling(arrays["centre"], arrays["spread"])
         self._scaling.check()
+        if len(self._scaling.centre) != self.n_features_in_:
+            raise ValueError("the scaling does not fit the covariates")
 
 
 def _cores(n_jobs: int | None) -> int:
