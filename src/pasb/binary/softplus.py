@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Parameters
-from pasb.binary.softplus_link import LEAST, log_link
+from pasb.binary.softplus_link import LEAST, log_link, log_weights
 from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.rows import BLOCK, Rows, padded
@@ -182,7 +182,7 @@ class Softplus(BinaryModel):
         coef, weight = parameters["coef"], parameters["weight"]
         n_draws, n_categories, n_experts, n_layers, n_columns = coef.shape
         flat = padded(coef.reshape(-1, n_experts * n_layers, n_columns), blocks.shape[1])
-        log_weight = np.log(np.maximum(weight, LEAST)).reshape(-1, n_experts)
+        log_weight = log_weights(weight.reshape(-1, n_experts))
         log_success, log_failure = np.empty((2, len(flat), len(blocks) * BLOCK))
         scratch = np.empty((n_experts, n_layers, BLOCK))
         log_link(blocks, flat, log_weight, scratch, log_success, log_failure)
@@ -190,7 +190,7 @@ class Softplus(BinaryModel):
         return log_success.reshape(shape), log_failure.reshape(shape)
 
     def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:  # noqa: D102
-        weight = np.where(parameters["active"] > 0, parameters["weight"], LEAST)
+        weight = np.where(parameters["active"] > 0, parameters["weight"], 0.0)
         return {**parameters, "weight": weight}
 
     def n_hyperplanes(self, parameters: Mapping[str, NDArray]) -> int:  # noqa: D102

@@ -14,7 +14,7 @@ import numpy as np
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
-from pasb.binary.softplus_link import LINEAR_BELOW, add_layer, exponentials
+from pasb.binary.softplus_link import LINEAR_BELOW, LOG_OFF, add_layer, exponentials
 from pasb.gaussian import draw_from_precision
 from pasb.rows import BLOCK, linear_predictors, weighted_gram
 from pasb.variates.scalar import (
@@ -34,7 +34,6 @@ NO_EXPERT = np.int64(-1)
 LEAST_THETA, GREATEST_THETA = 1e-300, 1e300
 LEAST_PIVOT = 1e-5  # of a matrix with unit diagonal; smaller ones have lost ten digits
 FROZEN = 1e20  # latent weight that stands for all larger ones
-OFF = -1e4  # log-weight of an expert that takes no part: no other is below it
 LOG_RARE = -60.0  # with rates below e^-60 two arrivals in one row do not happen
 
 
@@ -220,7 +219,9 @@ def gibbs_step(
     """
     n_blocks = blocks.shape[0]
     n_experts, n_layers, n = coef.shape
-    log_weight = np.where(off, OFF, np.log(weight))
+    log_weight = np.empty(n_experts)
+    for k in range(n_experts):
+        log_weight[k] = LOG_OFF if off[k] else math.log(weight[k])
     flat_shape = np.empty(BLOCK)
     n_qr = 0
     n_frozen = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pasb.binary.logistic_kernels import kernel
 from pasb.rows import BLOCK, elementwise, linear_predictors
@@ -18,7 +19,13 @@ from pasb.vector import vector_exp, vector_log, vector_softplus
 LINEAR_BELOW = -37.0  # below, log(1 + e^x) is e^x to double precision
 LEAST = 1e-300  # stands for weights that underflow; they change no probability
 LOG_LEAST = math.log(LEAST)
+LOG_OFF = -1e8  # stands for the log of a weight that is zero: the expert takes no part
 LOG_GREATEST = math.log(1e300)
+
+
+def log_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logs of expert weights, finite for those that are zero too."""
+    return np.where(weight > 0, np.log(np.maximum(weight, LEAST)), LOG_OFF)
 
 
 @elementwise
@@ -58,7 +65,7 @@ def log_link(blocks, coef, log_weight, psi, log_success, log_failure):
 
     `coef` is (vectors, experts x layers, padded columns), `log_weight` (vectors, experts),
     the results (vectors, blocks x BLOCK); `psi`, (experts, layers, BLOCK), is scratch.
-    Experts of the least weight change no probability and are passed over.
+    Experts that take no part are passed over.
     """
     n_experts, n_layers, _ = psi.shape
     log_q = np.empty((n_experts, BLOCK))
@@ -67,7 +74,7 @@ def log_link(blocks, coef, log_weight, psi, log_success, log_failure):
         for s in range(coef.shape[0]):
             log_q[:, :] = 0.0
             for k in range(n_experts):
-                if log_weight[s, k] <= LOG_LEAST:
+                if log_weight[s, k] <= LOG_OFF:
                     continue
                 layers = coef[s, k * n_layers : (k + 1) * n_layers]
                 linear_predictors(blocks[b : b + 1], layers, psi[k])

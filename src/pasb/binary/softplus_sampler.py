@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pasb.binary.base import BinarySampler, Keys, Parameters
 from pasb.binary.logistic_kernels import normals
 from pasb.binary.softplus_kernels import COEFFICIENTS, gibbs_step
-from pasb.binary.softplus_link import LEAST, log_link, sum_by_category
+from pasb.binary.softplus_link import log_link, log_weights, sum_by_category
 from pasb.binary.softplus_prior import ALL, draw_from_prior, draw_precisions, draw_weights
 from pasb.rows import BLOCK, Rows, padded
 
@@ -110,7 +110,7 @@ class SoftplusSampler(BinarySampler):
         self.guards["qr_fallbacks"] += n_qr
         self.guards["frozen_rows"] += n_frozen
         self._draw_weights(own, exposure, keys, stick)
-        own["weight"][off] = LEAST
+        own["weight"][off] = 0.0
         own["idle"][:] = np.where(own["active"] > 0, 0.0, own["idle"] + 1.0)
         if self.ard:
             draw_precisions(
@@ -163,7 +163,7 @@ class SoftplusSampler(BinarySampler):
             if same and np.array_equal(self.summed_weight[s], weight[s]):
                 continue  # a sweep asks twice, and changes only the reference in between
             flat = padded(coef[s].reshape(1, -1, self.size[2]), self.rows.blocks.shape[1])
-            log_weight = np.log(np.maximum(weight[s : s + 1], LEAST))
+            log_weight = log_weights(weight[s : s + 1])
             log_link(self.rows.blocks, flat, log_weight, self.scratch, *self.logs)
             for sums, logs in zip(self.sums, self.logs, strict=True):
                 sum_by_category(logs[0], bounds, sums[s])
