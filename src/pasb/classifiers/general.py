@@ -139,6 +139,8 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         "callbacks": [list, tuple, None],
     }
 
+    _warns = True  # of draws that cannot be trusted
+
     def __init__(
         self,
         *,
@@ -236,29 +238,38 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _run(self, problems: list[Problem]) -> None:
-        for callback in self.callbacks or ():
-            if not callable(callback):
-                raise TypeError(f"callbacks must hold functions; {callback!r} is none")
-        seed = seed_of(self.random_state, self.checkpoint)
+        callbacks, checkpoint = self._callbacks(), self._checkpoint()
+        seed = seed_of(self.random_state, checkpoint)
         if wanted(self.progress):
             announce()
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
         chains = [problem for problem in problems for _ in range(self.n_chains)]
         fingerprint = None
-        if self.checkpoint is not None:
+        if checkpoint is not None:
             fingerprint = run_fingerprint(chains, schedule)
         self.draws_ = sample(
             chains,
             schedule,
             n_jobs=min(_cores(self.n_jobs), len(chains)),
-            callbacks=list(self.callbacks or ()),
+            callbacks=callbacks,
             show_progress=wanted(self.progress),
-            checkpoint=self.checkpoint,
+            checkpoint=checkpoint,
             fingerprint=fingerprint,
         )
         if self._last_two_tie():
             self.draws_ = self.draws_.with_last_two_sorted()
-        self._after_sampling()
+        self._after_sampling(warn=self._warns)
+
+    def _callbacks(self) -> list[Callable]:
+        """The functions to call after each sweep."""
+        for callback in self.callbacks or ():
+            if not callable(callback):
+                raise TypeError(f"callbacks must hold functions; {callback!r} is none")
+        return list(self.callbacks or ())
+
+    def _checkpoint(self) -> str | os.PathLike | None:
+        """The folder to save to."""
+        return self.checkpoint
 
     def _fixed_orders(self) -> dict[Direction, NDArray[np.int64] | None]:
         """The order that the user fixed for each direction, if any."""

@@ -155,15 +155,30 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     ) -> NDArray[np.float64]:
         self._levels: list[Hyperplanes] = []
         self._first_orders: dict[Direction, NDArray[np.int64] | None] | None = None
+        self._stopped = False
         for number in range(1, self.n_stacks):
             model = self._level_model(number)
             model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
             if self._first_orders is None:
                 self._first_orders = {name: model._top_order(name) for name in self._directions}
             self._levels.append(Hyperplanes.of(model))
+            self._stopped |= model.draws_.interrupted
         columns = self._stacked(table)
         self._scaling = Scaling.of(columns, weights, self.scale)
         return self._scaling.with_constant(columns)
+
+    def _callbacks(self) -> list[Callable]:
+        # a run that was stopped on one level does not start anew on the next
+        return [lambda info: True] if self._stopped else super()._callbacks()
+
+    def _checkpoint(self) -> str | os.PathLike | None:
+        # what stands on a level that is not finished will be another one in the end
+        return self._folder(self.n_stacks)
+
+    def _folder(self, level: int) -> Path | None:
+        if self.checkpoint is None or self._stopped:
+            return None
+        return Path(self.checkpoint) / f"level-{level}"
 
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._scaling.with_constant(self._stacked(table))
@@ -180,18 +195,21 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         n_warmup = int(self.stack_sweeps) // 2
         shared = SoftplusClassifier().get_params()
         model = SoftplusClassifier(**{name: getattr(self, name) for name in shared})
-        seed, folder = self.random_state, self.checkpoint
+        seed = self.random_state
         if isinstance(seed, int | np.integer):
             seed = int(np.random.SeedSequence([int(seed), number]).generate_state(1)[0])
-        return model.set_params(
+        model.set_params(
             n_chains=1,
             n_warmup=n_warmup,
             n_draws=int(self.stack_sweeps) - n_warmup,
             thin=1,
             order=self._given_order(),
             random_state=seed,
-            checkpoint=None if folder is None else Path(folder) / f"level-{number}",
+            callbacks=[lambda info: True] if self._stopped else self.callbacks,
+            checkpoint=self._folder(number),
         )
+        model._warns = False  # of convergence: the best draw is enough
+        return model
 
     def _given_order(self) -> Any:
         """The order of the user, or that of the first model once it is there."""
