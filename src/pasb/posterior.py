@@ -164,10 +164,16 @@ class PosteriorMixin:
         flat = self._predictor().samples(self._monitored["inner"])
         return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
 
+    @property
+    def _has_coefficients(self) -> bool:
+        """Whether each stick has one coefficient for each covariate."""
+        model = self._binary_model()  # type: ignore[attr-defined]
+        return model.axes.get("coef") == ("column",) and self._columns_are_features  # type: ignore[attr-defined]
+
     def _check_has_coefficients(self, what: str) -> None:
         """Refuse what needs one coefficient vector for each stick."""
         model = self._binary_model()  # type: ignore[attr-defined]
-        if model.axes.get("coef") != ("column",) or not self._columns_are_features:  # type: ignore[attr-defined]
+        if not self._has_coefficients:
             raise NotImplementedError(
                 f"{what} needs a binary model with one coefficient vector for each stick; the "
                 f"parameters of {type(model).__name__} are in posterior_"

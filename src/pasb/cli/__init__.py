@@ -25,10 +25,13 @@ app = typer.Typer(
 
 
 class Model(StrEnum):
-    """Binary models that can sit on the sticks."""
+    """What sits on the sticks."""
 
     logistic = "logistic"
     robit = "robit"
+    svm = "svm"
+    softplus = "softplus"
+    stacked = "stacked"
 
 
 class Scheme(StrEnum):
@@ -74,7 +77,13 @@ def fit(
     table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet, with a header.")],
     target: Annotated[str, typer.Option(help="The column of class labels.")],
     out: Annotated[Path, typer.Option(help="Where to save the model, e.g. model.pasb.")],
-    model: Annotated[Model, typer.Option(help="The binary model of each stick.")] = Model.logistic,
+    model: Annotated[
+        Model,
+        typer.Option(
+            help="The binary model of each stick: logistic and robit are linear; svm (Gaussian "
+            "kernel), softplus and stacked (softplus on softplus) are not."
+        ),
+    ] = Model.logistic,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.")
     ] = None,
@@ -82,7 +91,15 @@ def fit(
         float | None,
         typer.Option(metavar="FRACTION", help="Hold out this share of the rows to test on."),
     ] = None,
-    chains: Annotated[int, typer.Option(min=1, help="Number of chains.")] = 4,
+    experts: Annotated[
+        int | None, typer.Option(min=1, help="Experts of a class (softplus, stacked); 5.")
+    ] = None,
+    layers: Annotated[
+        int | None, typer.Option(min=1, help="Layers of an expert (softplus, stacked); 3.")
+    ] = None,
+    chains: Annotated[
+        int | None, typer.Option(min=1, help="Number of chains; 4, or 2 of each direction.")
+    ] = None,
     warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up.")] = 1000,
     draws: Annotated[int, typer.Option(min=1, help="Draws kept of each chain.")] = 1000,
     thin: Annotated[int, typer.Option(min=1, help="Sweeps from one draw to the next.")] = 1,
@@ -99,11 +116,13 @@ def fit(
         Scheme, typer.Option(help="Sample orders exactly, or as the paper's algorithm does.")
     ] = Scheme.exact,
     scale: Annotated[
-        Scale, typer.Option(help="Scale covariates inside: variance 1, range [-1, 1], or not.")
-    ] = Scale.standard,
+        Scale | None,
+        typer.Option(help="Scale covariates inside: variance 1 (default), range [-1, 1], or not."),
+    ] = None,
     precision: Annotated[
-        str, typer.Option(help='Prior precision of coefficients: "ard" (learnt) or a number.')
-    ] = "ard",
+        str | None,
+        typer.Option(help='Prior precision of coefficients: "ard" (learnt) or a number.'),
+    ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Folder to save to while sampling, and to resume from.")
     ] = None,
@@ -122,6 +141,8 @@ def fit(
 
     settings = Settings(
         model=model.value,
+        experts=experts,
+        layers=layers,
         chains=chains,
         warmup=warmup,
         draws=draws,
@@ -130,7 +151,7 @@ def fit(
         jobs=jobs,
         order=order,
         scheme=scheme.value,
-        scale=None if scale is Scale.none else scale.value,
+        scale=None if scale is None else scale.value,
         precision=precision,
         checkpoint=checkpoint,
         progress="auto" if progress is None else progress,
@@ -153,6 +174,10 @@ def predict(
     target: Annotated[
         str | None, typer.Option(help="Column of true labels: report error and log loss too.")
     ] = None,
+    best_draw: Annotated[
+        bool,
+        typer.Option("--best-draw", help="Fast: by the draw of the highest likelihood alone."),
+    ] = False,
     force: Force = False,
     traceback: Traceback = False,
 ) -> None:
@@ -160,7 +185,7 @@ def predict(
     from pasb.cli.predicting import predict_table
 
     with reported(traceback):
-        predict_table(model, table, out, interval, proba, target, force)
+        predict_table(model, table, out, interval, proba, target, best_draw, force)
 
 
 @app.command()

@@ -25,15 +25,23 @@ from pasb.tables import TableError, class_labels, covariates, need_column, read_
 if TYPE_CHECKING:
     import pandas as pd
 
-_CLASSIFIERS = {"logistic": "StickLogisticClassifier", "robit": "StickRobitClassifier"}
+_CLASSIFIERS = {
+    "logistic": "StickLogisticClassifier",
+    "robit": "StickRobitClassifier",
+    "svm": "StickSVMClassifier",
+    "softplus": "SoftplusClassifier",
+    "stacked": "StackedSoftplusClassifier",
+}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a fit, as the command line gives them."""
+    """The options of a fit, as the command line gives them; None leaves it to the model."""
 
     model: str = "logistic"
-    chains: int = 4
+    experts: int | None = None
+    layers: int | None = None
+    chains: int | None = None
     warmup: int = 1000
     draws: int = 1000
     thin: int = 1
@@ -41,27 +49,39 @@ class Settings:
     jobs: int | None = None
     order: str = "infer"
     scheme: str = "exact"
-    scale: str | None = "standard"
-    precision: str = "ard"
+    scale: str | None = None
+    precision: str | None = None
     checkpoint: Path | None = None
     progress: bool | str = "auto"
 
     def classifier(self, classes: NDArray) -> Any:
         """The classifier they ask for, not fitted yet."""
-        return getattr(pasb, _CLASSIFIERS[self.model])(
-            precision=_precision(self.precision),
-            n_chains=self.chains,
+        model = getattr(pasb, _CLASSIFIERS[self.model])(
             n_warmup=self.warmup,
             n_draws=self.draws,
             thin=self.thin,
             order=_order(self.order, classes),
             scheme=self.scheme,
-            scale=self.scale,
             random_state=self.seed,
             n_jobs=self.jobs,
             progress=self.progress,
             checkpoint=self.checkpoint,
         )
+        chosen = {
+            "experts": ("n_experts", self.experts),
+            "layers": ("n_layers", self.layers),
+            "chains": ("n_chains", self.chains),
+            "precision": ("precision", _precision(self.precision)),
+        }
+        for option, (name, value) in chosen.items():
+            if value is None:
+                continue
+            if name not in model.get_params():
+                raise UsageError(f"--{option} does not belong to --model {self.model}")
+            model.set_params(**{name: value})
+        if self.scale is not None:
+            model.set_params(scale=None if self.scale == "none" else self.scale)
+        return model
 
 
 def fit_table(
@@ -192,8 +212,8 @@ def _split(
     return np.sort(train), np.sort(held_out)
 
 
-def _precision(text: str) -> float | str:
-    if text == "ard":
+def _precision(text: str | None) -> float | str | None:
+    if text is None or text == "ard":
         return text
     try:
         value = float(text)

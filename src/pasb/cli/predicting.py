@@ -30,6 +30,7 @@ def predict_table(
     interval: float,
     proba: bool,
     target: str | None,
+    best_draw: bool,
     force: bool,
 ) -> None:
     """Predict the rows of a file; write them to `out` or print the first ones."""
@@ -48,13 +49,18 @@ def predict_table(
     if target is not None:
         need_column(table, target, path)
     X = covariates(table, list(model.feature_names_in_), path)
-    frame = model.predict_frame(X, interval) if proba else _classes_only(model, X)
+    if best_draw:
+        model = model.best_draw()
+    if proba and not best_draw:
+        frame = model.predict_frame(X, interval)
+    else:
+        frame = _without_intervals(model, X, proba)
     console = report.console()
     if out is not None:
         write_table(frame, out)
         console.print(f"{len(frame):,} predictions are in [bold]{escape(str(out))}[/bold].")
     else:
-        _print_first(console, model, frame, interval, proba)
+        _print_first(console, model, frame, interval)
     if target is not None:
         # the means stand in the frame already, unless it has classes only
         means = [f"p_{label}" for label in model.classes_]
@@ -63,10 +69,15 @@ def predict_table(
         console.print(f"On {len(frame):,} rows: {Scores.of(given, truth, model.classes_).words()}")
 
 
-def _classes_only(model: Any, X: pd.DataFrame) -> pd.DataFrame:
+def _without_intervals(model: Any, X: pd.DataFrame, proba: bool) -> pd.DataFrame:
+    """Predicted classes, and their probabilities if wanted."""
     import pandas as pd
 
-    return pd.DataFrame({"prediction": model.predict(X)})
+    means = model.predict_proba(X)
+    columns = {"prediction": model.classes_[np.argmax(means, axis=1)]}
+    if proba:
+        columns |= {f"p_{label}": means[:, s] for s, label in enumerate(model.classes_)}
+    return pd.DataFrame(columns, index=X.index)
 
 
 def _truth(column: pd.Series, classes: NDArray, target: str, path: Path) -> NDArray:
@@ -84,16 +95,17 @@ def _truth(column: pd.Series, classes: NDArray, target: str, path: Path) -> NDAr
     return truth
 
 
-def _print_first(
-    console: Any, model: Any, frame: pd.DataFrame, interval: float, proba: bool
-) -> None:
+def _print_first(console: Any, model: Any, frame: pd.DataFrame, interval: float) -> None:
     """A table of the first rows: the prediction, its probability, and the runner-up."""
+    first = f"p_{model.classes_[0]}"
+    proba, with_interval = first in frame, f"{first}_lower" in frame
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("row", justify="right")
     table.add_column("prediction")
     if proba:
         table.add_column("probability", justify="right")
-        table.add_column(f"{interval:.0%} interval", justify="center")
+        if with_interval:
+            table.add_column(f"{interval:.0%} interval", justify="center")
         table.add_column("runner-up")
         table.add_column("probability", justify="right")
     labels = [str(label) for label in model.classes_]
@@ -101,12 +113,10 @@ def _print_first(
         cells = [str(number), escape(str(row["prediction"]))]
         if proba:
             best, second = sorted(labels, key=lambda label: -row[f"p_{label}"])[:2]
-            cells += [
-                f"{row[f'p_{best}']:.3f}",
-                f"{row[f'p_{best}_lower']:.3f} to {row[f'p_{best}_upper']:.3f}",
-                escape(second),
-                f"{row[f'p_{second}']:.3f}",
-            ]
+            cells.append(f"{row[f'p_{best}']:.3f}")
+            if with_interval:
+                cells.append(f"{row[f'p_{best}_lower']:.3f} to {row[f'p_{best}_upper']:.3f}")
+            cells += [escape(second), f"{row[f'p_{second}']:.3f}"]
         table.add_row(*cells)
     console.print(table)
     shown = min(MOST_ROWS, len(frame))

@@ -155,14 +155,49 @@ def coefficient_table(
     return len(effect) - len(frame)
 
 
+def expert_table(console: Console, model: Any, interval: float) -> None:
+    """Print how many experts and hyperplanes each class uses."""
+    import pandas as pd
+
+    frame = model.active_experts(interval)
+    if not isinstance(frame, pd.DataFrame):
+        frame = frame.to_pandas()
+    heading(console, f"Active experts, of {model.n_experts} for each class")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    directed = "direction" in frame
+    for name in (["sticks"] if directed else []) + ["class"]:
+        table.add_column(name)
+    for name in ("experts", f"{interval:.0%} from", "to", "hyperplanes", "is the reference"):
+        table.add_column(name, justify="right")
+    for row in frame.to_dict("records"):
+        counts = [row[name] for name in ("experts", "lower", "upper", "hyperplanes")]
+        table.add_row(
+            *([row["direction"]] if directed else []),
+            escape(str(row["class"])),
+            *("" if np.isnan(count) else f"{count:.3g}" for count in counts),
+            f"{row['reference']:.0%}",
+        )
+    console.print(table)
+
+
 def model_report(
     console: Console, model: Any, *, interval: float = 0.9, everything: bool = False
 ) -> int:
-    """Print convergence, order and coefficients; return how many of these were left out."""
+    """Print convergence, order and what the model uses; return how much was left out.
+
+    That is coefficients where there is one vector for each stick, else numbers of experts or
+    support vectors.
+    """
     heading(console, "Convergence")
     grid(console, convergence_rows(model))
     note(console, model)
     order_tables(console, model)
+    if hasattr(model, "active_experts"):
+        expert_table(console, model, interval)
+        return 0
+    if not model._has_coefficients:
+        heading(console, f"Support vectors: {model.n_hyperplanes():,.0f}")
+        return 0
     which = "Coefficients" if everything else "Largest coefficients"
     given = "the fixed order" if not isinstance(model.order, str) else "the most probable order"
     heading(console, f"{which} under {given}")
