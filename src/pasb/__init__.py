@@ -14,6 +14,7 @@ _HOMES = {
     "StickBreakingClassifier": "pasb.classifiers.general",
     "StickLogisticClassifier": "pasb.classifiers.logistic",
     "StickRobitClassifier": "pasb.classifiers.robit",
+    "StickSVMClassifier": "pasb.classifiers.support_vector",
     "SoftplusClassifier": "pasb.classifiers.softplus",
     "SoftplusFeatures": "pasb.classifiers.features",
     "StackedSoftplusClassifier": "pasb.classifiers.stacked",
@@ -21,6 +22,7 @@ _HOMES = {
     "Logistic": "pasb.binary",
     "Robit": "pasb.binary",
     "Softplus": "pasb.binary",
+    "SupportVector": "pasb.binary",
     "load": "pasb.model_file",
 }
 _MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "testing", "variates")
@@ -36,6 +38,8 @@ __all__ = [
     "StickBreakingClassifier",
     "StickLogisticClassifier",
     "StickRobitClassifier",
+    "StickSVMClassifier",
+    "SupportVector",
     "binary",
     "datasets",
     "load",
@@ -48,13 +52,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from pasb.binary import CustomBinary, Logistic, Robit, Softplus
+    from pasb.binary import CustomBinary, Logistic, Robit, Softplus, SupportVector
     from pasb.classifiers.features import SoftplusFeatures
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic import StickLogisticClassifier
     from pasb.classifiers.robit import StickRobitClassifier
     from pasb.classifiers.softplus import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
+    from pasb.classifiers.support_vector import StickSVMClassifier
     from pasb.model_file import load
 
 

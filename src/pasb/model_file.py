@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,13 @@ CLASSIFIERS = {
         "StickBreakingClassifier",
         "StickLogisticClassifier",
         "StickRobitClassifier",
+        "StickSVMClassifier",
         "SoftplusClassifier",
         "StackedSoftplusClassifier",
     )
 }
 BINARY_MODELS: dict[str, type[BinaryModel]] = {
-    name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus")
+    name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus", "SupportVector")
 }
 
 # Settings of a run that make no sense in a file.
@@ -193,13 +195,15 @@ def _plain(value: Any) -> Any:
         return np.asarray(value).tolist()
     if isinstance(value, np.random.RandomState):
         return None
+    if isinstance(value, Mapping):  # an order for each direction
+        return {str(key): _plain(item) for key, item in value.items()}
     return value
 
 
 def _unplain(value: Any) -> Any:
     if isinstance(value, dict) and "number" in value:
         return float(value["number"])
-    if isinstance(value, dict):
+    if isinstance(value, dict) and "binary_model" in value:
         parameters = {key: _unplain(item) for key, item in value["parameters"].items()}
         return BINARY_MODELS[value["binary_model"]](**parameters)
     return value

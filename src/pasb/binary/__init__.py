@@ -15,9 +15,18 @@ _HOMES = {
     "Logistic": "logistic",
     "Robit": "robit",
     "Softplus": "softplus",
+    "SupportVector": "support_vector",
 }
 
-__all__ = ["BinaryModel", "BinarySampler", "CustomBinary", "Logistic", "Robit", "Softplus"]
+__all__ = [
+    "BinaryModel",
+    "BinarySampler",
+    "CustomBinary",
+    "Logistic",
+    "Robit",
+    "Softplus",
+    "SupportVector",
+]
 
 if TYPE_CHECKING:
     from pasb.binary.base import BinaryModel, BinarySampler
@@ -25,6 +34,7 @@ if TYPE_CHECKING:
     from pasb.binary.logistic import Logistic
     from pasb.binary.robit import Robit
     from pasb.binary.softplus import Softplus
+    from pasb.binary.support_vector import SupportVector
 
 
 def __getattr__(name: str):
