@@ -11,7 +11,7 @@ from pasb import StickLogisticClassifier
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
 from pasb.orders import Lattice, enumerate_orders
-from pasb.orders.approximations import members
+from pasb.orders.evidences import members
 from pasb.orders.walk import walk
 from pasb.rows import Rows
 from pasb.sweep import Problem, Sweeper

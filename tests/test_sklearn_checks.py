@@ -9,7 +9,13 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pasb import StickBreakingClassifier, StickLogisticClassifier
+from pasb import (
+    SoftplusClassifier,
+    SoftplusFeatures,
+    StackedSoftplusClassifier,
+    StickBreakingClassifier,
+    StickLogisticClassifier,
+)
 from pasb.diagnostics import bulk_ess
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
@@ -25,15 +31,47 @@ NOT_SATISFIABLE = {
 }
 
 
+SOFTPLUS = SMALL | {"n_experts": 2, "n_layers": 2, "n_chains": 1, "n_warmup": 30, "n_draws": 20}
+
+NOT_SATISFIABLE_BY_SOFTPLUS = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weights_list",
+        "check_sample_weights_not_overwritten",
+    ),
+    "Weights other than 0 and 1 are refused: a power of a row's likelihood has no augmentation. "
+    "The tests below check weights of 0 and 1, as lists and as arrays.",
+)
+
+
+def expected_failures(estimator):
+    softplus = isinstance(estimator, SoftplusClassifier | SoftplusFeatures)
+    return NOT_SATISFIABLE_BY_SOFTPLUS if softplus else NOT_SATISFIABLE
+
+
 @parametrize_with_checks(
-    [StickLogisticClassifier(**SMALL), StickBreakingClassifier(**SMALL)],
-    expected_failed_checks=lambda _: NOT_SATISFIABLE,
+    [
+        StickLogisticClassifier(**SMALL),
+        StickBreakingClassifier(**SMALL),
+        SoftplusClassifier(**SOFTPLUS),
+        StackedSoftplusClassifier(**SOFTPLUS, stack_sweeps=40),
+        SoftplusFeatures(SoftplusClassifier(**SOFTPLUS)),
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("classifier", [StickLogisticClassifier, StickBreakingClassifier])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        StickLogisticClassifier,
+        StickBreakingClassifier,
+        SoftplusClassifier,
+        StackedSoftplusClassifier,
+    ],
+)
 def test_tags(classifier):
     tags = get_tags(classifier())
     assert is_classifier(classifier())
@@ -106,6 +144,23 @@ def test_zero_weight_leaves_a_row_out(classifier, sticks):
         weighted.draws_.parameters["coef"], without.draws_.parameters["coef"]
     )
     np.testing.assert_array_equal(weighted.predict_proba(X), without.predict_proba(X))
+
+
+@pytest.mark.parametrize("classifier", [SoftplusClassifier, StackedSoftplusClassifier])
+@pytest.mark.parametrize("sticks", ["marginal", "augmented"])
+def test_zero_weight_leaves_a_row_out_of_softplus_models(classifier, sticks):
+    X, y = three_clouds(1, 60)
+    weights = (np.arange(60) % 4 != 0).astype(float)
+    model = classifier(**SOFTPLUS, sticks=sticks)
+    if classifier is StackedSoftplusClassifier:
+        model.set_params(stack_sweeps=20)
+    without = model.fit(X[weights > 0], y[weights > 0]).predict_proba(X)
+    before = weights.copy()
+    for given in (weights, weights.tolist(), weights.astype(int)):
+        np.testing.assert_array_equal(
+            model.fit(X, y, sample_weight=given).predict_proba(X), without
+        )
+    np.testing.assert_array_equal(weights, before)
 
 
 def test_class_without_weight_keeps_its_column():

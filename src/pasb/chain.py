@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Keys
-from pasb.orders import Approximations
+from pasb.orders import Approximations, FittedEvidences
 from pasb.sweep import Problem, State, Sweeper
 
 
@@ -56,10 +56,11 @@ class Chain:
         problem: Problem,
         schedule: Schedule,
         approximations: Approximations | None = None,
+        surrogate: FittedEvidences | None = None,
     ):
         self.index = index
         self.schedule = schedule
-        self.sweeper = Sweeper(problem, approximations, settling=schedule.n_warmup // 2)
+        self.sweeper = Sweeper(problem, approximations, surrogate, schedule.n_warmup // 2)
         self.state: State | None = None
         self.n_done = 0  # sweeps
         n_categories = problem.rows.n_categories

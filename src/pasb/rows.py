@@ -20,10 +20,18 @@ TILE = 4  # columns; the Gram kernel keeps TILE x TILE sums in registers
 
 # Sums may be reassociated (that is what vectorising a sum means), but the result is
 # one fixed function of its input: the same code runs whatever the number of threads.
+# Inlined by force, because LLVM may otherwise inline a function that was just compiled
+# and call the same one where it comes from the cache, with other roundings.
 summing = njit(
-    cache=True, error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"}
+    cache=True,
+    error_model="numpy",
+    nogil=True,
+    forceinline=True,
+    fastmath={"reassoc", "contract", "nsz", "arcp"},
 )
-elementwise = njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
+elementwise = njit(
+    cache=True, error_model="numpy", nogil=True, forceinline=True, fastmath={"contract"}
+)
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,7 @@ def sample(
     Parameters
     ----------
     problems : sequence of Problem
-        One for each chain; chains of the same problem share its normal approximations.
+        One for each chain; chains of the same problem share its evidences.
     schedule : Schedule
     n_jobs : int
         Chains that run at the same time.
@@ -128,11 +128,14 @@ def sample(
     """
     with one_blas_thread():
         shared = {
-            id(problem): problem.approximations() if problem.scheme == "exact" else None
+            id(problem): (
+                problem.approximations() if problem.scheme == "exact" else None,
+                problem.surrogate(n_jobs),
+            )
             for problem in {id(problem): problem for problem in problems}.values()
         }
         chains = [
-            Chain(k, problem, schedule, shared[id(problem)]) for k, problem in enumerate(problems)
+            Chain(k, problem, schedule, *shared[id(problem)]) for k, problem in enumerate(problems)
         ]
         run = _Run(chains, n_jobs, list(callbacks), show_progress)
         if checkpoint is None:

@@ -18,14 +18,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.rows import elementwise
 from pasb.vector import vector_exp
 
 Direction = Literal["forward", "reverse"]
-
-elementwise = njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract"})
 
 
 def accept_reject(

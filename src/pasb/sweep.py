@@ -12,7 +12,8 @@ The state of a chain is an order and the binary model's parameters. Two schemes:
     tables; the orders it visits do not have the posterior law.
 
 Models whose coefficients have a nearly normal posterior also get independence proposals
-(`pasb.orders.joint`) and, with few categories, a start from the lattice of all orders.
+(`pasb.orders.joint`) and, with few categories, a start from the lattice of all orders. Others
+start from an order that penalised fits of the binary model favour (`pasb.orders.fitted`).
 
 With *augmented* sticks the labels of rows that stopped earlier are imputed (section
 3.1 of the paper), with *marginal* sticks those rows are left out. The posterior is the
@@ -42,6 +43,7 @@ from pasb.binary.base import (
 )
 from pasb.orders import (
     Approximations,
+    FittedEvidences,
     JointMoves,
     Lattice,
     OrderTable,
@@ -74,6 +76,14 @@ class Problem:
         """The binary labels of stopping and of going on."""
         return (SUCCESS, FAILURE) if self.direction == "forward" else (FAILURE, SUCCESS)
 
+    def surrogate(self, n_jobs: int = 1) -> FittedEvidences | None:
+        """Evidences to start from, if the binary model has penalised fits and they are needed."""
+        if self.fixed_order is not None or self.swaps_only or self.scheme != "exact":
+            return None
+        if not self.model.has_fits:
+            return None
+        return FittedEvidences(self.model, self.rows, *self.labels, n_jobs)
+
     def approximations(self) -> Approximations | None:
         """A store of normal approximations, if the binary model has them."""
         sampler = self.model.sampler(self.rows, self.direction)
@@ -104,13 +114,19 @@ class Sweeper:
     problem : Problem
     approximations : Approximations, optional
         Shared by the chains of a run; made here if not given.
+    surrogate : FittedEvidences, optional
+        For the starting order of models without normal approximations.
     settling : int
         Sweeps at the beginning that use the paper's freer swaps, where the order does not
         start from the lattice.
     """
 
     def __init__(
-        self, problem: Problem, approximations: Approximations | None = None, settling: int = 0
+        self,
+        problem: Problem,
+        approximations: Approximations | None = None,
+        surrogate: FittedEvidences | None = None,
+        settling: int = 0,
     ):
         n = problem.rows.n_categories
         self.problem = problem
@@ -131,7 +147,9 @@ class Sweeper:
         self.walks = (
             self.proposes and self.infers and not problem.swaps_only and self.lattice is None
         )
-        self.settling = 0 if self.lattice is not None or self.walks else settling
+        self.surrogate = surrogate
+        starts_well = self.lattice is not None or self.walks or surrogate is not None
+        self.settling = 0 if starts_well else settling
         self._success, self._failure = np.zeros((n, n)), np.zeros((n, n))
         self._table = OrderTable.of(self._success, self._failure, problem.direction)
         self.compiled = self._compiled_sweep()
@@ -154,7 +172,7 @@ class Sweeper:
     def start(self, keys: Keys) -> State:
         """Start from the fixed order, one drawn from the lattice, or one searched there.
 
-        Without normal approximations, or with plain swaps, from a random order.
+        Without evidences, or with plain swaps, from a random order.
         """
         state = State(self._first_order(keys), self.sampler.start(keys))
         self.resume(state)
@@ -170,6 +188,12 @@ class Sweeper:
         if self.walks:
             assert self.joint is not None
             return self.joint.approximations.searched_order(keys.seed)
+        if self.surrogate is not None:
+            lattice = self.surrogate.lattice()
+            if lattice is None:
+                return self.surrogate.searched_order(keys.seed)
+            key = keys.at(n)
+            return lattice.draw(np.array([uniform_at(key, j) for j in range(n)]))
         # swaps on an empty table accept everything: a uniformly random order
         order = np.arange(n)
         swap_moves(*OrderTable.empty(n), order, 20 * n, keys.at(n))

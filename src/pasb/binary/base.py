@@ -142,6 +142,23 @@ class Approximable(ABC):
         """Log of each category's law over the prior at its coefficients, up to a constant."""
 
 
+class PenalisedFits(ABC):
+    """Penalised maximum-likelihood fits of a binary model, by which orders are compared."""
+
+    @abstractmethod
+    def random_start(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A point to start a fit from."""
+
+    @abstractmethod
+    def fit(
+        self, parts: NDArray[np.int8], start: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Penalised log-likelihood at a local maximum near `start`, and where it is.
+
+        ``parts[s]`` says what the rows of category s are.
+        """
+
+
 class BinaryModel(BaseEstimator, ABC):
     """A binary regression with a Bernoulli likelihood, and its prior."""
 
@@ -154,6 +171,9 @@ class BinaryModel(BaseEstimator, ABC):
 
     #: whether changing the sign of ``coef`` trades success for failure, in model and prior
     symmetric: bool = False
+
+    #: whether there are penalised fits, by which a starting order is chosen
+    has_fits: bool = False
 
     #: whether the chain may propose coefficients from normal approximations
     uses_proposals: bool = False
@@ -182,6 +202,10 @@ class BinaryModel(BaseEstimator, ABC):
         `parameters` have the axes (draw, category, ...); `blocks` come from
         `pasb.rows.blocked`.
         """
+
+    def penalised_fits(self, rows: Rows) -> PenalisedFits:
+        """Fits of these rows, with a work space of their own; only where `has_fits`."""
+        raise NotImplementedError
 
     def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:
         """Kept parameters, over any leading axes, with what is inactive turned off."""

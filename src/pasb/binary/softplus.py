@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Parameters
+from pasb.binary.softplus_fit import SoftplusFits
 from pasb.binary.softplus_link import LEAST, log_link, log_weights
 from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
@@ -77,10 +78,12 @@ class Softplus(BinaryModel):
     scale_shape, scale_rate : float, default=1.0, 1.0
         Gamma prior of c_0, the inverse scale of the weights.
     prune : bool, default=False
-        Turn an expert off for good when no row needed it in 100 updates in a row. Sweeps get
-        faster; the posterior is then approximate, because an expert could have come back.
+        Turn an expert off when no row needed it in 100 updates in a row; it only comes back
+        when its category has been the reference. Sweeps get faster; the posterior is then
+        approximate, because an expert could have come back by itself.
     """
 
+    has_fits = True
     kept = ("coef", "weight", "active")
     axes: ClassVar[dict[str, tuple[str, ...]]] = {
         "coef": ("expert", "layer", "column"),
@@ -188,6 +191,9 @@ class Softplus(BinaryModel):
         log_link(blocks, flat, log_weight, scratch, log_success, log_failure)
         shape = (n_draws, n_categories, -1)
         return log_success.reshape(shape), log_failure.reshape(shape)
+
+    def penalised_fits(self, rows: Rows) -> SoftplusFits:  # noqa: D102
+        return SoftplusFits(rows, int(self.n_experts), int(self.n_layers))
 
     def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:  # noqa: D102
         weight = np.where(parameters["active"] > 0, parameters["weight"], 0.0)

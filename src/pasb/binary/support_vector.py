@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pasb.binary.base import BinaryModel, BinarySampler, Keys, Parameters
 from pasb.binary.linear import positive
 from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, PRECISIONS, normals
+from pasb.binary.support_vector_fit import KernelFits
 from pasb.binary.support_vector_kernels import (
     ARD,
     FIXED,
@@ -70,6 +71,7 @@ class SupportVector(BinaryModel):
     A row's weight is the power to which its pseudo-likelihood is raised.
     """
 
+    has_fits = True
     kept = ("coef",)
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
     symmetric = True
@@ -115,6 +117,9 @@ class SupportVector(BinaryModel):
             kind = ARD if self.precision == "ard" else SHARED
             return kind, float(self.shape), float(self.rate), self.shape / self.rate
         return FIXED, float(self.shape), float(self.rate), float(self.precision)
+
+    def penalised_fits(self, rows: Rows) -> KernelFits:  # noqa: D102
+        return KernelFits(rows)
 
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
         kind, shape, rate, value = self.precision_law

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.classifiers.softplus import SoftplusClassifier
+from pasb.classifiers.stacked import StackedSoftplusClassifier
 from pasb.hyperplanes import Hyperplanes
 from pasb.validation import checked_table
 
@@ -70,6 +71,11 @@ class SoftplusFeatures(TransformerMixin, BaseEstimator):
         self
         """
         checked_table(self, X, y=y, reset=True)
+        if isinstance(self.classifier, StackedSoftplusClassifier):
+            raise TypeError(
+                "classifier must be a SoftplusClassifier: the hyperplanes of a "
+                "StackedSoftplusClassifier are not hyperplanes of the covariates"
+            )
         model = SoftplusClassifier() if self.classifier is None else clone(self.classifier)
         self.classifier_ = model.fit(X, y, sample_weight=sample_weight)
         self._hyperplanes = Hyperplanes.of(self.classifier_)

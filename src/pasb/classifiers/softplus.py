@@ -43,8 +43,8 @@ class SoftplusClassifier(StickBreakingClassifier):
         The gamma prior under "ard". A pair as rate gives every layer's rate a gamma prior of
         its own; the paper's choice is ``precision_shape=1e-6, precision_rate=(1, 1)``.
     prune : bool, default=False
-        Turn an expert off for good when no row needed it in 100 sweeps in a row: faster, and
-        no longer exact.
+        Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
+        exact.
     {parameters}
 
     Attributes
@@ -145,6 +145,13 @@ class SoftplusClassifier(StickBreakingClassifier):
         self.progress = progress
         self.checkpoint = checkpoint
         self.callbacks = callbacks
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        try:
+            Softplus(rate=self.precision_rate).check()
+        except ValueError as error:  # of a pair; it calls the argument by its name in Softplus
+            raise ValueError(f"precision_{error}") from None
 
     def _binary_model(self) -> Softplus:
         return Softplus(

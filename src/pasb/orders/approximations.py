@@ -1,9 +1,4 @@
-"""Normal approximations of sticks, kept for as long as they are useful.
-
-A stick's problem depends only on its category and the set of categories behind it.
-Every approximation is found from the same starting point whoever asks for it, so chains
-that share this store do not depend on each other.
-"""
+"""Normal approximations of sticks and their evidences, kept for as long as they are useful."""
 
 from __future__ import annotations
 
@@ -12,17 +7,16 @@ import threading
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, Approximable
+from pasb.binary.base import Approximable
 from pasb.binary.laplace import Laplace
+from pasb.orders.evidences import Evidences, members
 from pasb.orders.lattice import Lattice
-from pasb.orders.walk import walk
 
 LATTICE_LIMIT = 8  # categories; S 2^(S-1) fits, 1016 for 8
 MEMORY = 2**27  # bytes of Cholesky factors
-WALKERS = 4
 
 
-class Approximations:
+class Approximations(Evidences):
     """A store of normal approximations, shared by the chains of a run.
 
     Parameters
@@ -44,12 +38,9 @@ class Approximations:
         stop: int,
         go_on: int,
     ):
+        super().__init__(counts, stop, go_on)
         self.sampler = sampler
-        self.counts = counts
-        self.n_categories = n_categories = len(counts)
-        self.stop, self.go_on = stop, go_on
-        self.everyone = 2**n_categories - 1
-        self.capacity = max(4 * n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
+        self.capacity = max(4 * self.n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
         self._kept: dict[tuple[int, int], Laplace] = {}
         self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
         self._stacked_size = 0
@@ -58,13 +49,10 @@ class Approximations:
         self._lattice: Lattice | None = None
         self._all_laws: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
-        self._searched: NDArray[np.int64] | None = None
-        self._search = threading.Lock()
 
     def pseudo_priors(self) -> NDArray[np.float64]:
         """Packed laws of all categories on the first stick, one a row."""
-        everyone = self.everyone
-        return self.laws(tuple((s, everyone & ~(1 << s)) for s in range(self.n_categories)))
+        return self.laws(tuple((s, self.all_but(s)) for s in range(self.n_categories)))
 
     def laws(self, sticks: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
         """Packed laws of some sticks, one a row.
@@ -87,39 +75,9 @@ class Approximations:
         with self._lock:
             if stick not in self._evidences:
                 first = self._one_against_the_rest(category)
-                law = self.sampler.approximate(self._parts(category, later), first.mode)
+                law = self.sampler.approximate(self.parts(category, later), first.mode)
                 self._evidences[stick] = law.log_evidence
             return self._evidences[stick]
-
-    def searched_order(self, seed: int) -> NDArray[np.int64]:
-        """The best order that a few walkers on the lattice find; the same for all chains."""
-        with self._search:
-            if self._searched is None:
-                start = self.by_separation()
-                found = [
-                    walk(start, self.log_evidence, np.random.default_rng([seed, walker]))
-                    for walker in range(WALKERS)
-                ]
-                self._searched = max(found, key=self._evidence_of_order)
-            return self._searched.copy()
-
-    def _evidence_of_order(self, order: NDArray[np.int64]) -> float:
-        return sum(
-            self.log_evidence(int(c), members(order[j + 1 :])) for j, c in enumerate(order[:-1])
-        )
-
-    def by_separation(self) -> NDArray[np.int64]:
-        """Categories by how well they are told from all others, the clearest first.
-
-        The gain in log-evidence over knowing only their share of the rows, per row of the
-        category.
-        """
-        counts = self.counts
-        share = np.clip(counts / counts.sum(), 1e-12, 1 - 1e-12)
-        nothing = counts * np.log(share) + (counts.sum() - counts) * np.log1p(-share)
-        with self._lock:
-            evidence = [self._one_against_the_rest(s).log_evidence for s in range(len(counts))]
-        return np.argsort(-(np.array(evidence) - nothing) / np.maximum(counts, 1), kind="stable")
 
     def all_laws(
         self, fixed_order: NDArray[np.int64] | None
@@ -166,33 +124,17 @@ class Approximations:
 
     def _one_against_the_rest(self, category: int) -> Laplace:
         if category not in self._first:
-            parts = self._parts(category, self.everyone & ~(1 << category))
+            parts = self.parts(category, self.all_but(category))
             self._first[category] = self.sampler.approximate(parts, None)
         return self._first[category]
 
     def _get(self, category: int, later: int) -> Laplace:
         first = self._one_against_the_rest(category)
-        if later == self.everyone & ~(1 << category):
+        if later == self.all_but(category):
             return first
         if (category, later) not in self._kept:
             if len(self._kept) >= self.capacity:
                 self._kept.clear()
-            parts = self._parts(category, later)
+            parts = self.parts(category, later)
             self._kept[category, later] = self.sampler.approximate(parts, first.mode)
         return self._kept[category, later]
-
-    def _parts(self, category: int, later: int) -> NDArray[np.int8]:
-        parts = np.full(self.n_categories, ABSENT, dtype=np.int8)
-        for s in range(self.n_categories):
-            if later >> s & 1:
-                parts[s] = self.go_on
-        parts[category] = self.stop
-        return parts
-
-
-def members(categories: NDArray[np.int64]) -> int:
-    """The bit mask of a set of categories."""
-    mask = 0
-    for s in categories:
-        mask |= 1 << int(s)
-    return mask

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Approximable, Keys, Parameters
-from pasb.orders.approximations import Approximations, members
+from pasb.orders.approximations import Approximations
+from pasb.orders.evidences import members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
 

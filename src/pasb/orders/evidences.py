@@ -1,0 +1,106 @@
+"""How well the data speak for an order, stick by stick.
+
+A stick's problem depends only on its category and the set of categories behind it, so
+evidences are kept by that pair. Few categories: all of them, as a lattice. Many: those that a
+search needs. Every evidence is found from the same starting point whoever asks for it, so
+chains that share a store do not depend on each other.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import ABSENT
+from pasb.orders.lattice import Lattice
+from pasb.orders.walk import MOST_EVIDENCES, walk
+
+WALKERS = 4
+
+
+class Evidences(ABC):
+    """A store of log-evidences, shared by the chains of a run.
+
+    Parameters
+    ----------
+    counts : array of shape (n_categories,)
+        Rows of each category, weighted.
+    stop, go_on : int
+        The binary labels of stopping and of going on.
+    """
+
+    most_evidences = MOST_EVIDENCES  # of one search
+
+    def __init__(self, counts: NDArray[np.float64], stop: int, go_on: int):
+        self.counts = counts
+        self.n_categories = len(counts)
+        self.stop, self.go_on = stop, go_on
+        self.everyone = 2**self.n_categories - 1
+        self._searched: NDArray[np.int64] | None = None
+        self._search = threading.Lock()
+
+    @abstractmethod
+    def log_evidence(self, category: int, later: int) -> float:
+        """Log-evidence of a category with the set `later`, a bit mask, behind it."""
+
+    @abstractmethod
+    def lattice(self) -> Lattice | None:
+        """The evidences of all orders; None when there are too many, or they are too large."""
+
+    def searched_order(self, seed: int) -> NDArray[np.int64]:
+        """The best order that a few walkers on the lattice find; the same for all chains."""
+        with self._search:
+            if self._searched is None:
+                start = self.by_separation()
+                found = [
+                    walk(
+                        start,
+                        self.log_evidence,
+                        np.random.default_rng([seed, walker]),
+                        self.most_evidences,
+                    )
+                    for walker in range(WALKERS)
+                ]
+                self._searched = max(found, key=self._evidence_of_order)
+            return self._searched.copy()
+
+    def _evidence_of_order(self, order: NDArray[np.int64]) -> float:
+        return sum(
+            self.log_evidence(int(c), members(order[j + 1 :])) for j, c in enumerate(order[:-1])
+        )
+
+    def by_separation(self) -> NDArray[np.int64]:
+        """Categories by how well they are told from all others, the clearest first.
+
+        The gain in log-evidence over knowing only their share of the rows, per row of the
+        category.
+        """
+        counts = self.counts
+        share = np.clip(counts / counts.sum(), 1e-12, 1 - 1e-12)
+        nothing = counts * np.log(share) + (counts.sum() - counts) * np.log1p(-share)
+        evidence = [self.log_evidence(s, self.all_but(s)) for s in range(len(counts))]
+        return np.argsort(-(np.array(evidence) - nothing) / np.maximum(counts, 1), kind="stable")
+
+    def all_but(self, category: int) -> int:
+        """The set of all other categories."""
+        return self.everyone & ~(1 << category)
+
+    def parts(self, category: int, later: int) -> NDArray[np.int8]:
+        """What the rows of each category are on a stick."""
+        parts = np.full(self.n_categories, ABSENT, dtype=np.int8)
+        for s in range(self.n_categories):
+            if later >> s & 1:
+                parts[s] = self.go_on
+        parts[category] = self.stop
+        return parts
+
+
+def members(categories: NDArray[np.int64]) -> int:
+    """The bit mask of a set of categories."""
+    mask = 0
+    for s in categories:
+        mask |= 1 << int(s)
+    return mask
