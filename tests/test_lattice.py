@@ -106,10 +106,10 @@ def test_many_categories_start_from_a_searched_order(seed):
     store = problem.approximations()
     assert store.lattice() is None
     order = store.searched_order(seed)
-    reached = store._evidence_of_order(order)
+    reached = store.evidence_of_order(order)
     others = [rng.permutation(12) for _ in range(40)]
-    assert reached >= store._evidence_of_order(store.by_separation())
-    assert reached > max(map(store._evidence_of_order, others)) + 20
+    assert reached >= store.evidence_of_order(store.by_separation())
+    assert reached > max(map(store.evidence_of_order, others)) + 20
     assert order[0] not in (4, 7)  # the two in the middle
     starts = [Sweeper(problem, store).start(Keys(seed, k, 0)).order for k in range(2)]
     assert all((start == order).all() for start in starts)

@@ -129,7 +129,7 @@ def sample(
     with one_blas_thread():
         shared = {
             id(problem): (
-                problem.approximations() if problem.scheme == "exact" else None,
+                problem.approximations(n_jobs) if problem.scheme == "exact" else None,
                 problem.surrogate(n_jobs),
             )
             for problem in {id(problem): problem for problem in problems}.values()

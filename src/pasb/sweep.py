@@ -84,7 +84,7 @@ class Problem:
             return None
         return FittedEvidences(self.model, self.rows, *self.labels, n_jobs)
 
-    def approximations(self) -> Approximations | None:
+    def approximations(self, n_jobs: int = 1) -> Approximations | None:
         """A store of normal approximations, if the binary model has them."""
         sampler = self.model.sampler(self.rows, self.direction)
         n_columns = self.rows.n_columns
@@ -92,7 +92,7 @@ class Problem:
             return None
         bounds = self.rows.bounds
         counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
-        return Approximations(sampler, counts, n_columns, *self.labels)
+        return Approximations(sampler, counts, n_columns, *self.labels, n_jobs)
 
 
 @dataclass

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +24,14 @@ class Approximations(Evidences):
     Parameters
     ----------
     sampler : Approximable
-        Makes the approximations; used by this store alone.
+        Makes the approximations, several at the same time.
     counts : array of shape (n_categories,)
         Rows of each category, weighted.
     n_columns : int
     stop, go_on : int
         The binary labels of stopping and of going on.
+    n_jobs : int
+        Approximations that are made at the same time.
     """
 
     def __init__(
@@ -37,8 +41,9 @@ class Approximations(Evidences):
         n_columns: int,
         stop: int,
         go_on: int,
+        n_jobs: int = 1,
     ):
-        super().__init__(counts, stop, go_on)
+        super().__init__(counts, stop, go_on, n_jobs)
         self.sampler = sampler
         self.capacity = max(4 * self.n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
         self._kept: dict[tuple[int, int], Laplace] = {}
@@ -72,12 +77,12 @@ class Approximations(Evidences):
     def log_evidence(self, category: int, later: int) -> float:
         """Log-evidence of a category with the set `later` behind it."""
         stick = (category, later)
-        with self._lock:
-            if stick not in self._evidences:
-                first = self._one_against_the_rest(category)
-                law = self.sampler.approximate(self.parts(category, later), first.mode)
-                self._evidences[stick] = law.log_evidence
-            return self._evidences[stick]
+        value = self._evidences.get(stick)
+        if value is None:  # two threads may both find it: the same number
+            first = self._one_against_the_rest(category)
+            law = self.sampler.approximate(self.parts(category, later), first.mode)
+            value = self._evidences[stick] = law.log_evidence
+        return value
 
     def all_laws(
         self, fixed_order: NDArray[np.int64] | None
@@ -108,6 +113,7 @@ class Approximations(Evidences):
             index = np.full((n, 2**n), -1)
             for k, (c, r) in enumerate(sticks):
                 index[c, r] = k
+        self._make(sticks)
         return np.stack([self._get(*stick).packed for stick in sticks]), index
 
     def lattice(self) -> Lattice | None:
@@ -117,10 +123,20 @@ class Approximations(Evidences):
             return None
         with self._lock:
             if self._lattice is None:
-                self._lattice = Lattice.of(
-                    self.n_categories, lambda c, later: self._get(c, later).log_evidence
-                )
+                n = self.n_categories
+                self._make((c, r) for c in range(n) for r in range(1, 2**n) if not r >> c & 1)
+                self._lattice = Lattice.of(n, lambda c, later: self._get(c, later).log_evidence)
             return self._lattice
+
+    def _make(self, sticks: Iterable[tuple[int, int]]) -> None:
+        """Make the approximations of some sticks, several at the same time, if they fit in."""
+        missing = [stick for stick in sticks if stick not in self._kept]
+        if self.n_jobs == 1 or len(self._kept) + len(missing) > self.capacity:
+            return
+        with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
+            # first those that the others start from
+            list(pool.map(self._one_against_the_rest, sorted({c for c, _ in missing})))
+            list(pool.map(self._get, *zip(*missing, strict=True)))
 
     def _one_against_the_rest(self, category: int) -> Laplace:
         if category not in self._first:

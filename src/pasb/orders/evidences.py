@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,16 @@ class Evidences(ABC):
         Rows of each category, weighted.
     stop, go_on : int
         The binary labels of stopping and of going on.
+    n_jobs : int
+        Walkers that search at the same time.
     """
 
     most_evidences = MOST_EVIDENCES  # of one search
+    factor = 1.0  # log-evidences are this many times those of the counted rows
 
-    def __init__(self, counts: NDArray[np.float64], stop: int, go_on: int):
+    def __init__(self, counts: NDArray[np.float64], stop: int, go_on: int, n_jobs: int = 1):
         self.counts = counts
+        self.n_jobs = n_jobs
         self.n_categories = len(counts)
         self.stop, self.go_on = stop, go_on
         self.everyone = 2**self.n_categories - 1
@@ -55,19 +60,18 @@ class Evidences(ABC):
         with self._search:
             if self._searched is None:
                 start = self.by_separation()
-                found = [
-                    walk(
-                        start,
-                        self.log_evidence,
-                        np.random.default_rng([seed, walker]),
-                        self.most_evidences,
-                    )
-                    for walker in range(WALKERS)
-                ]
-                self._searched = max(found, key=self._evidence_of_order)
+
+                def search(walker: int) -> NDArray[np.int64]:
+                    rng = np.random.default_rng([seed, walker])
+                    return walk(start, self.log_evidence, rng, self.most_evidences)
+
+                with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
+                    found = list(pool.map(search, range(WALKERS)))
+                self._searched = max(found, key=self.evidence_of_order)
             return self._searched.copy()
 
-    def _evidence_of_order(self, order: NDArray[np.int64]) -> float:
+    def evidence_of_order(self, order: NDArray[np.int64]) -> float:
+        """Log-evidence of a whole order."""
         return sum(
             self.log_evidence(int(c), members(order[j + 1 :])) for j, c in enumerate(order[:-1])
         )
@@ -81,7 +85,10 @@ class Evidences(ABC):
         counts = self.counts
         share = np.clip(counts / counts.sum(), 1e-12, 1 - 1e-12)
         nothing = counts * np.log(share) + (counts.sum() - counts) * np.log1p(-share)
-        evidence = [self.log_evidence(s, self.all_but(s)) for s in range(len(counts))]
+        nothing *= self.factor
+        with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
+            everyone = range(len(counts))
+            evidence = list(pool.map(self.log_evidence, everyone, map(self.all_but, everyone)))
         return np.argsort(-(np.array(evidence) - nothing) / np.maximum(counts, 1), kind="stable")
 
     def all_but(self, category: int) -> int:

@@ -42,10 +42,9 @@ class FittedEvidences(Evidences):
     def __init__(self, model: BinaryModel, rows: Rows, stop: int, go_on: int, n_jobs: int = 1):
         few = fewer_rows(rows)
         counts = np.diff(few.bounds).astype(np.float64)
-        super().__init__(counts, stop, go_on)
+        super().__init__(counts, stop, go_on, n_jobs)
         self.most_evidences = max(100, 4 * self.n_categories)
         self.factor = rows.n_rows / few.n_rows
-        self.n_jobs = n_jobs
         self._idle: SimpleQueue[PenalisedFits] = SimpleQueue()
         for _ in range(n_jobs):
             self._idle.put(model.penalised_fits(few))
