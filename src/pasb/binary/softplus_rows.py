@@ -1,0 +1,150 @@
+"""What an update of a softplus regression does to one row; one source for CPUs and GPUs.
+
+The names follow the derivation in `pasb.binary.softplus`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pasb.binary.base import IMPUTED, SUCCESS
+from pasb.binary.logistic_kernels import kernel
+from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.variates.scalar import exponential, polya_gamma, uniform
+from pasb.variates.scalar.gammas import gamma_from_one
+
+LEAST_THETA, GREATEST_THETA = 1e-300, 1e300
+FROZEN = 1e20  # latent weight that stands for all larger ones
+LOG_RARE = -60.0  # with rates below e^-60 two arrivals in one row do not happen
+
+
+@kernel
+def draw_active(log_rate, rate, left, impute, stream, active):
+    """Which experts have an arrival in this row, given that one has; False if none has.
+
+    `log_rate` are the logs of r_k q_T. With `impute` the label is drawn first.
+    """
+    n_experts = log_rate.size
+    largest = 0
+    for k in range(1, n_experts):
+        if log_rate[k] > log_rate[largest]:
+            largest = k
+    # where all rates underflow they are lifted together: only their ratios count then
+    lift = max(0.0, LOG_RARE - log_rate[largest])
+    total = 0.0
+    for k in range(n_experts - 1, -1, -1):
+        rate[k] = math.exp(min(log_rate[k] + lift, 690.0))
+        total += rate[k]
+        left[k] = total
+        active[k] = 0
+    if impute:
+        u, stream = uniform(stream)
+        if u >= -math.expm1(-total):
+            return False, stream
+    some = False
+    for k in range(n_experts):
+        # once there is an arrival, the experts that are left are free
+        bound = 1.0 if some else -math.expm1(-left[k])
+        u, stream = uniform(stream)
+        if u * bound < -math.expm1(-rate[k]):
+            active[k] = 1
+            some = True
+    if not some:  # by rounding only
+        active[largest] = 1
+    return True, stream
+
+
+@kernel
+def draw_log_arrival(log_rate, log_weight, log_q, stream):
+    """Log of the time of the first arrival, at rate r_k, given that it is before q_T."""
+    u, stream = uniform(stream)
+    if log_rate < LINEAR_BELOW:
+        return math.log(u) + log_q, stream
+    rate = math.exp(min(log_rate, 690.0))
+    log_v = math.log(-math.log1p(u * math.expm1(-rate))) - log_weight
+    return min(log_v, log_q), stream
+
+
+@kernel
+def log_expm1(log_v, v):
+    """log(e^v - 1), for v of any size."""
+    if log_v < LINEAR_BELOW:
+        return log_v
+    return v + math.log1p(-math.exp(-v)) if v > 1.0 else math.log(math.expm1(v))
+
+
+@kernel
+def draw_row(
+    psi,
+    log_q,
+    q,
+    log_weight,
+    off,
+    label,
+    stream,
+    log_rate,
+    rate,
+    left,
+    active,
+    log_exposure,
+    theta,
+):
+    """Arrivals and theta of one row, from their exact joint law given its label.
+
+    `psi` to `q` and `theta` are (experts, layers); `log_rate`, `rate` and `left` are scratch.
+    The lowest theta is integrated out and not drawn.
+    """
+    n_experts, n_layers = psi.shape
+    top = n_layers - 1
+    for k in range(n_experts):
+        active[k] = 0
+        log_exposure[k] = 0.0
+    if label in (SUCCESS, IMPUTED):
+        for k in range(n_experts):
+            log_rate[k] = log_weight[k] + log_q[k, top]
+        success, stream = draw_active(log_rate, rate, left, label == IMPUTED, stream, active)
+        if not success:
+            for k in range(n_experts):
+                active[k] = 0
+    for k in range(n_experts):
+        if off[k]:
+            continue
+        n = np.int64(active[k])
+        log_v = 0.0
+        if n == 1:
+            log_v, stream = draw_log_arrival(log_rate[k], log_weight[k], log_q[k, top], stream)
+        shape = math.exp(log_weight[k])
+        for t in range(top, 0, -1):
+            end = math.exp(log_v) if n == 1 else q[k, t]
+            # Gamma(a) is Gamma(a + 1) times exp(-E / a), where that may underflow
+            exponent = psi[k, t] - end
+            shape += n
+            if shape < 1.0:
+                e, stream = exponential(stream)
+                exponent -= e / shape
+                shape += 1.0
+            x, stream = gamma_from_one(stream, shape)
+            shape = min(max(x * math.exp(exponent), LEAST_THETA), GREATEST_THETA)
+            theta[k, t] = shape
+            if n == 1:
+                log_v = min(log_expm1(log_v, end) - psi[k, t], log_q[k, t - 1])
+        if n == 1:
+            log_u = log_expm1(log_v, math.exp(log_v)) - psi[k, 0]
+            log_exposure[k] = min(log_u, 0.0)
+
+
+@kernel
+def draw_row_weight(shape, n, c, stream):
+    """w ~ PG(shape + n, c) with c = psi + log exposure, and the row's linear term.
+
+    The linear term is that of the step from the present coefficients, (n - shape) / 2 - w c:
+    its parts nearly cancel, and for a theta of 1e17 nothing would be left of the coefficients
+    if that were left to the sums. A row with w > 1e20 keeps its psi to ten digits and more, so
+    a step of 1e-10 or so stands for the one that cannot be represented: it is *frozen*.
+    """
+    w, _ = polya_gamma(stream, min(shape + n, FROZEN * FROZEN), c)
+    if w > FROZEN:
+        return FROZEN, 0.0, True
+    return w, 0.5 * (n - shape) - w * c, False
