@@ -15,5 +15,9 @@ class CheckpointError(PasbError, RuntimeError):
     """A checkpoint folder that cannot be used for this run."""
 
 
+class EngineError(PasbError, RuntimeError):
+    """A machine that cannot run what was asked of it."""
+
+
 class ConvergenceWarning(UserWarning):
     """The draws are too few, or the chains disagree."""

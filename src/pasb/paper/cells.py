@@ -121,7 +121,7 @@ def _of_the_draws(model: Any, part: Any) -> dict[str, Any]:
         }
     if hasattr(model, "n_hyperplanes_"):
         return {"hyperplanes": model.n_hyperplanes_}
-    if hasattr(model, "cv_results_"):
+    if hasattr(getattr(model, "best_estimator_", None), "n_support_"):
         return {"hyperplanes": n_support_vectors(model)}
     return {"hyperplanes": len(model.classes_) - 1}
 

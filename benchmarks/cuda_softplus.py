@@ -1,0 +1,136 @@
+"""Softplus sweeps on a real GPU: the CPU's draws from the same keys, and what a sweep takes.
+
+``python benchmarks/cuda_softplus.py [--orders SWEEPS]`` on a machine with an NVIDIA GPU, CuPy and
+numba-cuda. With ``--orders``, all 720 orders of satimage in both directions, as one batch each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from itertools import permutations
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+if not hasattr(np, "row_stack"):  # some releases of numba-cuda still ask for it
+    np.row_stack = np.vstack  # noqa: NPY201
+
+from pasb import datasets
+from pasb.binary.base import Keys
+from pasb.binary.softplus import Softplus
+from pasb.engines.softplus_batch import SoftplusBatch
+from pasb.rows import Rows
+from pasb.scaling import Scaling
+from pasb.sweep import Problem, Sweeper
+
+SEED = 7
+
+
+def rows_of(name: str) -> Rows:
+    part = datasets.load(name).partition(0)
+    classes, categories = np.unique(part.y_train, return_inverse=True)
+    table = Scaling.of(part.X_train, np.ones(len(part.X_train)), "standard")
+    return Rows.of(table.with_constant(part.X_train), categories, len(classes))
+
+
+def batch_of(problems: list[Problem]) -> SoftplusBatch:
+    """A batch that starts where the CPU would."""
+    batch = SoftplusBatch(problems, list(range(len(problems))), SEED)
+    starts = [
+        Sweeper(problem).sampler.start(Keys(SEED, c, 0)) for c, problem in enumerate(problems)
+    ]
+    batch.start(np.array([problem.fixed_order for problem in problems]), starts)
+    return batch
+
+
+def agreement(name: str, direction: str, n_sweeps: int) -> dict[str, float]:
+    """Largest relative difference of a chain on the two machines, sweep by sweep."""
+    rows = rows_of(name)
+    order = np.arange(rows.n_categories)
+    problem = Problem(rows, Softplus(), direction, fixed_order=order)
+    sweeper = Sweeper(problem)
+    state = sweeper.start(Keys(SEED, 0, 0))
+    batch = batch_of([problem])
+    out = {}
+    for number in range(1, n_sweeps + 1):
+        sweeper.sweep(state, Keys(SEED, 0, number))
+        log_likelihood = batch.sweep(number)[0]
+        mine, theirs = batch.kept(("coef",))["coef"][0], state.parameters["coef"]
+        out[f"sweep {number}, coef"] = float(np.abs(mine - theirs).max() / np.abs(theirs).max())
+        out[f"sweep {number}, log-likelihood"] = float(log_likelihood - state.log_likelihood)
+        # from here on from the same point
+        batch.start(state.order[None].copy(), [state.parameters])
+    return out
+
+
+def seconds_a_sweep(name: str, n_chains: int, n_sweeps: int) -> float:
+    rows = rows_of(name)
+    rng = np.random.default_rng(0)
+    problems = [
+        Problem(rows, Softplus(), fixed_order=rng.permutation(rows.n_categories))
+        for _ in range(n_chains)
+    ]
+    batch = batch_of(problems)
+    batch.sweep(1)
+    began = perf_counter()
+    for number in range(2, n_sweeps + 2):
+        batch.sweep(number)
+    return (perf_counter() - began) / n_sweeps
+
+
+def orders(n_sweeps: int, out: Path) -> None:
+    """Mean log-likelihood of the second half of the sweeps for every order of satimage."""
+    rows = rows_of("satimage")
+    everything = [np.array(order) for order in permutations(range(rows.n_categories))]
+    for direction in ("forward", "reverse"):
+        problems = [Problem(rows, Softplus(), direction, fixed_order=o) for o in everything]
+        batch = batch_of(problems)
+        total = np.zeros(len(everything))
+        began = perf_counter()
+        for number in range(1, n_sweeps + 1):
+            values = batch.sweep(number)
+            if number > n_sweeps // 2:
+                total += values
+        spent = perf_counter() - began
+        result = {
+            "direction": direction,
+            "sweeps": n_sweeps,
+            "seconds": spent,
+            "guards": {key: int(value) for key, value in batch.guards.items()},
+            "orders": [order.tolist() for order in everything],
+            "log_likelihood": (total / (n_sweeps - n_sweeps // 2)).tolist(),
+        }
+        (out / f"orders_{direction}.json").write_text(json.dumps(result))
+        print(f"720 orders, {direction}: {n_sweeps} sweeps in {spent:.0f} s", flush=True)
+        del batch
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--orders", type=int, default=0)
+    parser.add_argument("--skip", action="store_true", help="only the orders")
+    given = parser.parse_args()
+    if not given.skip:
+        for name, direction in (
+            ("vehicle", "forward"),
+            ("satimage", "reverse"),
+            ("dna", "forward"),
+        ):
+            print(name, direction, agreement(name, direction, 3), flush=True)
+        for name in ("vehicle", "satimage"):
+            for n_chains, n_sweeps in ((1, 30), (2, 30), (16, 20), (128, 10), (720, 5)):
+                seconds = seconds_a_sweep(name, n_chains, n_sweeps)
+                print(
+                    f"{name}: {n_chains} chains, {1e3 * seconds:.2f} ms a sweep, "
+                    f"{1e3 * seconds / n_chains:.3f} ms a chain",
+                    flush=True,
+                )
+    if given.orders:
+        orders(given.orders, Path(os.environ.get("OUT", ".")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Where chains run: in threads here, or as one batch on a GPU."""
