@@ -81,11 +81,11 @@ def seconds_a_sweep(name: str, n_chains: int, n_sweeps: int) -> float:
     return (perf_counter() - began) / n_sweeps
 
 
-def orders(n_sweeps: int, out: Path) -> None:
+def orders(n_sweeps: int, directions: list[str], out: Path) -> None:
     """Mean log-likelihood of the second half of the sweeps for every order of satimage."""
     rows = rows_of("satimage")
     everything = [np.array(order) for order in permutations(range(rows.n_categories))]
-    for direction in ("forward", "reverse"):
+    for direction in directions:
         problems = [Problem(rows, Softplus(), direction, fixed_order=o) for o in everything]
         batch = batch_of(problems)
         total = np.zeros(len(everything))
@@ -111,6 +111,7 @@ def orders(n_sweeps: int, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=0)
+    parser.add_argument("--directions", nargs="*", default=["forward", "reverse"])
     parser.add_argument("--skip", action="store_true", help="only the orders")
     given = parser.parse_args()
     if not given.skip:
@@ -129,7 +130,7 @@ def main() -> None:
                     flush=True,
                 )
     if given.orders:
-        orders(given.orders, Path(os.environ.get("OUT", ".")))
+        orders(given.orders, given.directions, Path(os.environ.get("OUT", ".")))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -50,18 +48,3 @@ def test_the_split_is_the_one_that_was_promised():
     task = demo.vehicle()
     assert (task.X_train.shape, task.X_test.shape) == ((592, 18), (254, 18))
     assert not set(task.X_train.index) & set(task.X_test.index)
-
-
-@pytest.mark.parametrize(
-    ("orders", "words"),
-    [
-        ([[0, 1, 2], [0, 2, 1]], "with probability 1.00, a is split off first, and b and c are"),
-        ([[0, 1, 2], [1, 0, 2]], "first is a (50%) or b (50%), and hardly ever c."),
-    ],
-)
-def test_words_about_the_order(orders, words):
-    model = SimpleNamespace(
-        classes_=np.array(["a", "b", "c"]),
-        draws_=SimpleNamespace(order=np.array([orders]), log_likelihood=np.zeros((1, 2))),
-    )
-    assert words in demo._order_in_words(model)

@@ -24,6 +24,7 @@ _HOMES = {
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
     "load": "pasb.model_file",
+    "order_evidence": "pasb.orders.posterior",
 }
 _MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "testing", "variates")
 
@@ -43,6 +44,7 @@ __all__ = [
     "binary",
     "datasets",
     "load",
+    "order_evidence",
     "orders",
     "peers",
     "plots",
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.support_vector import StickSVMClassifier
     from pasb.model_file import load
+    from pasb.orders.posterior import order_evidence
 
 
 def __getattr__(name: str):

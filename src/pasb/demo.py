@@ -66,7 +66,7 @@ def run(out: Path, *, quick: bool = False) -> None:
     report.heading(console, "Convergence")
     report.grid(console, report.convergence_rows(model))
     report.order_tables(console, model)
-    console.print(_order_in_words(model))
+    console.print(f"In words: {model.order_in_words(task.X_train, task.y_train)}")
     report.note(console, model)
     report.heading(console, "Largest coefficients under the most probable order")
     report.coefficient_table(console, model, most=10)
@@ -75,7 +75,7 @@ def run(out: Path, *, quick: bool = False) -> None:
     small = _fit(X, y, sweeps)
     report.heading(console, "A second fit, small enough to draw: iris, by sepal and petal length")
     report.order_tables(console, small)
-    console.print(_order_in_words(small))
+    console.print(f"In words: {small.order_in_words(X, y)}")
     _pictures(console, out, task, model, small, X, y)
     console.print(f"\n[dim]{monotonic() - began:.0f} s in all.[/dim] Try it on your own table:")
     console.print("  pasb fit table.csv --target column --out model.pasb")
@@ -101,30 +101,6 @@ def _fit(X: pd.DataFrame, y: NDArray, sweeps: int) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the text below speaks of it
         return model.fit(X, y)
-
-
-def _order_in_words(model: Any) -> str:
-    order = model.draws_.order
-    # swapping the last two classes gives the same model, so only what is before counts
-    n = order.shape[2]
-    heads, counts = np.unique(order[:, :, : n - 2].reshape(-1, n - 2), axis=0, return_counts=True)
-    share = counts.max() / counts.sum()
-    if n > 2 and share >= 0.8:
-        head = heads[np.argmax(counts)]
-        tail = [str(label) for k, label in enumerate(model.classes_) if k not in head]
-        return (
-            f"In words: with probability {share:.2f}, {model.classes_[head[0]]} is split off first"
-            f"{''.join(f', then {label}' for label in model.classes_[head[1:]])}, and "
-            f"{' and '.join(tail)} are told apart last. (The order of the last two makes no "
-            "difference to the model.)"
-        )
-    first = np.bincount(order[:, :, 0].ravel(), minlength=n) / order[:, :, 0].size
-    likely = [k for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
-    named = " or ".join(f"{model.classes_[k]} ({first[k]:.0%})" for k in likely)
-    never = [str(label) for k, label in enumerate(model.classes_) if k not in likely]
-    return f"In words: the class to split off first is {named}" + (
-        f", and hardly ever {' or '.join(never)}." if never else "."
-    )
 
 
 def _one_row_in_words(task: Task, model: Any) -> str:

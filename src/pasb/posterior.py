@@ -324,6 +324,37 @@ class PosteriorMixin:
             )
         return self._frame(self._by_direction(parts))
 
+    def order_in_words(self, X=None, y=None) -> str:
+        """What the order says about the data: who is split off first, and how cleanly.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features), optional
+        y : array of shape (n_rows,), optional
+            Rows by which the splits are judged, such as the training rows; by default the few
+            that the model keeps to watch its chains.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from pasb import StickLogisticClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = StickLogisticClassifier(
+        ...     order=[0, 1, 2], n_warmup=200, n_draws=200, random_state=1
+        ... ).fit(X, y)
+        >>> print(model.order_in_words(X, y))
+        0 is split off first, cleanly (its stick stops ...% of its own rows and ...% of the
+        others), and 1 and 2 are told apart last, ... (...% and ...%).
+        """
+        from pasb.orders.words import order_in_words
+
+        check_is_fitted(self)
+        return order_in_words(self, X, y)
+
     def _n_visits(self, order: NDArray[np.int64], direction: Direction) -> int:
         """How many chains of a direction visited an order."""
         return int(self._in_order(order, direction).any(axis=1).sum())

@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
+LEAST_ROWS = 20  # that stay of a category, where it has as many
 TILE = 4  # columns; the Gram kernel keeps TILE x TILE sums in registers
 
 # Sums may be reassociated (that is what vectorising a sum means), but the result is
@@ -72,6 +73,18 @@ class Rows:
     def categories(self) -> NDArray[np.int64]:
         """The category of each row."""
         return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
+
+    def at_most(self, n: int) -> Rows:
+        """About `n` of the rows, evenly spaced in every category; all if there are no more."""
+        if self.n_rows <= n:
+            return self
+        chosen = []
+        for start, stop in zip(self.bounds[:-1], self.bounds[1:], strict=True):
+            size = min(stop - start, max(LEAST_ROWS, round(n / self.n_rows * (stop - start))))
+            chosen.append(np.linspace(start, stop - 1, size).astype(np.int64))
+        rows = np.concatenate(chosen)
+        table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
+        return Rows.of(table, self.categories[rows], self.n_categories, self.weights[rows])
 
     @classmethod
     def of(

@@ -145,7 +145,13 @@ def sample(
                 for chain in chains:
                     saved = folder.load(chain.index)
                     if saved is not None:
-                        chain.import_state(saved.sweep, saved.state, saved.draws)
+                        try:
+                            chain.import_state(saved.sweep, saved.state, saved.draws)
+                        except ValueError as error:
+                            raise CheckpointError(
+                                f"chain {chain.index} of the checkpoint in '{checkpoint}' is not "
+                                f"one of this run ({error}): use another folder"
+                            ) from error
                         run.n_saved[chain.index] = len(saved.draws["order"])
                 run.go(folder)
     return _collect(chains, run.stopped.is_set())

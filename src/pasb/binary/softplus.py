@@ -45,7 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Parameters
-from pasb.binary.softplus_fit import SoftplusFits
+from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, log_link, log_weights
 from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
@@ -193,7 +193,12 @@ class Softplus(BinaryModel):
         return log_success.reshape(shape), log_failure.reshape(shape)
 
     def penalised_fits(self, rows: Rows) -> SoftplusFits:  # noqa: D102
-        return SoftplusFits(rows, int(self.n_experts), int(self.n_layers))
+        a, b = self.rate_prior
+        rate = a / b if a > 0 else float(self.rate)  # type: ignore[arg-type]
+        precision = self.shape / rate if self.precision == "ard" else float(self.precision)
+        # a nearly improper prior would be no penalty at all
+        precision = max(precision, LEAST_PENALTY)
+        return SoftplusFits(rows, int(self.n_experts), int(self.n_layers), precision)
 
     def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:  # noqa: D102
         weight = np.where(parameters["active"] > 0, parameters["weight"], 0.0)

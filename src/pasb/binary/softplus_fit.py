@@ -24,7 +24,7 @@ from pasb.vector import vector_exp, vector_softplus
 LOG_LEAST_RATE = -600.0
 LOG_WEIGHTS = (-500.0, 50.0)  # what a fit may try
 MOST_STEPS = 60
-PRECISION = 0.25  # the mean of the default prior of the precisions
+LEAST_PENALTY = 0.01  # precision
 
 
 @elementwise
@@ -106,17 +106,20 @@ def value_and_gradient(blocks, labels, used, coef, log_weight, psi, log_q, grad_
 class SoftplusFits(PenalisedFits):
     """Fits of one table: its work space, and the penalty.
 
-    The penalty on coefficients is that of normal priors with `PRECISION`; the weights have
-    their gamma prior with a mass and a rate of 1.
+    The penalty on coefficients is that of normal priors; the weights have their gamma prior
+    with a mass and a rate of 1.
 
     Parameters
     ----------
     rows : Rows
     n_experts, n_layers : int
+    precision : float
+        Of the normal priors.
     """
 
-    def __init__(self, rows: Rows, n_experts: int, n_layers: int):
+    def __init__(self, rows: Rows, n_experts: int, n_layers: int, precision: float):
         self.rows = rows
+        self.precision = precision
         self.shape = (n_experts, n_layers, rows.n_columns)
         n_blocks, n_padded, _ = rows.blocks.shape
         self.labels = np.zeros(n_blocks * BLOCK, dtype=np.int8)
@@ -159,10 +162,10 @@ class SoftplusFits(PenalisedFits):
         grad_coef, grad_weight = self.gradients
         weight = np.exp(log_weight)
         value += np.sum(log_weight / n_experts - weight)
-        value -= 0.5 * PRECISION * np.sum(vectors**2)
+        value -= 0.5 * self.precision * np.sum(vectors**2)
         gradient = np.concatenate(
             [
-                (grad_coef[:, :n_columns] - PRECISION * vectors).ravel(),
+                (grad_coef[:, :n_columns] - self.precision * vectors).ravel(),
                 grad_weight + 1 / n_experts - weight,
             ]
         )

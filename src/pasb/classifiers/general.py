@@ -68,11 +68,22 @@ COMMON_PARAMETERS = """n_chains : int, default={n_chains}
         the run, keeping the draws made so far."""
 
 
+PRECISION = """precision : "ard" or float, default="ard"
+        Prior precision of the coefficients, on the inner scale: one number for all, or
+        "ard" for a gamma prior on each.
+    precision_shape : float, default=2.0
+        Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t
+        distribution with 4 degrees of freedom.
+    precision_rate : "auto" or float, default="auto"
+        Rate of the gamma prior under "ard"; the scale of the t distribution is
+        ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes."""
+
+
 def with_parameters(cls):
     """Put the description of the common parameters into a docstring."""
     n_chains = signature(cls).parameters["n_chains"].default
     common = COMMON_PARAMETERS.replace("{n_chains}", str(n_chains))
-    cls.__doc__ = cls.__doc__.replace("{parameters}", common)
+    cls.__doc__ = cls.__doc__.replace("{precision}", PRECISION).replace("{parameters}", common)
     return cls
 
 
@@ -219,9 +230,11 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
+        rows = Rows.of(inner[used], categories[used], len(self.classes_), weights[used])
+        self._fit_prior(rows)
         problem = Problem(
-            rows=Rows.of(inner[used], categories[used], len(self.classes_), weights[used]),
-            model=model,
+            rows=rows,
+            model=self._binary_model(),
             scheme=self.scheme,
             augmented=self.sticks == "augmented",
             n_swaps=self._number_of_swaps(),
@@ -346,6 +359,9 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self._scaling = Scaling.of(table, weights, self.scale)
         return self._columns(table)
 
+    def _fit_prior(self, rows: Rows) -> None:
+        """Choose what the prior leaves open."""
+
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """The binary model's columns, the constant first."""
         return self._scaling.with_constant(table)
@@ -354,6 +370,11 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     def _columns_are_features(self) -> bool:
         """Whether each column but the constant is one of the covariates, scaled."""
         return True
+
+    @property
+    def _n_scaled(self) -> int:
+        """Columns that the scaling is for."""
+        return self.n_features_in_
 
     @property
     def _n_columns(self) -> int:
@@ -368,7 +389,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Take over what a file holds of `_learned`; ValueError where it makes no sense."""
         self._scaling = Scaling(arrays["centre"], arrays["spread"])
         self._scaling.check()
-        if len(self._scaling.centre) != self.n_features_in_:
+        if len(self._scaling.centre) != self._n_scaled:
             raise ValueError("the scaling does not fit the covariates")
 
 

@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pasb.binary import BinaryModel, Logistic
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
+from pasb.classifiers.prior import AutomaticRate
 from pasb.sticks import Direction
 from pasb.sweep import Scheme
 
 
 @with_parameters
-class StickLogisticClassifier(StickBreakingClassifier):
+class StickLogisticClassifier(AutomaticRate):
     """Bayesian multinomial logistic regression by stick breaking.
 
     Every stick is a logistic regression with normal coefficients. Unlike softmax
@@ -25,12 +26,7 @@ class StickLogisticClassifier(StickBreakingClassifier):
 
     Parameters
     ----------
-    precision : "ard" or float, default="ard"
-        Prior precision of the coefficients, on the inner scale: one number for all, or
-        "ard" for a gamma prior on each.
-    precision_shape, precision_rate : float, default=2.0, 8.0
-        The gamma prior under "ard"; the default is a t prior with 4 degrees of freedom and
-        scale 2 on each coefficient, the paper has 1e-3 for both.
+    {precision}
     {parameters}
 
     Attributes
@@ -41,6 +37,8 @@ class StickLogisticClassifier(StickBreakingClassifier):
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
+    precision_rate_ : float
+        The rate of the prior of the precisions that was used.
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
@@ -68,7 +66,7 @@ class StickLogisticClassifier(StickBreakingClassifier):
         },
         "precision": [StrOptions({"ard"}), Interval(Real, 0, None, closed="neither")],
         "precision_shape": [Interval(Real, 0, None, closed="neither")],
-        "precision_rate": [Interval(Real, 0, None, closed="neither")],
+        "precision_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 
     # a stick's logistic regression is its own mirror image: reverse adds nothing
@@ -79,7 +77,7 @@ class StickLogisticClassifier(StickBreakingClassifier):
         *,
         precision: float | str = "ard",
         precision_shape: float = 2.0,
-        precision_rate: float = 8.0,
+        precision_rate: float | str = "auto",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -114,8 +112,6 @@ class StickLogisticClassifier(StickBreakingClassifier):
         self.callbacks = callbacks
 
     def _binary_model(self) -> BinaryModel:
-        model = Logistic(
-            precision=self.precision, shape=self.precision_shape, rate=self.precision_rate
-        )
+        model = Logistic(precision=self.precision, shape=self.precision_shape, rate=self._rate())
         # the printed algorithm is plain Gibbs sampling
         return model.set_params(moves="gibbs") if self.scheme == "paper" else model

@@ -7,17 +7,21 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
+import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student_t
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pasb.binary.base import BinaryModel
 from pasb.binary.robit import Robit
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
+from pasb.classifiers.prior import AutomaticRate
 from pasb.sticks import Direction
 from pasb.sweep import Scheme
 
 
 @with_parameters
-class StickRobitClassifier(StickBreakingClassifier):
+class StickRobitClassifier(AutomaticRate):
     """Bayesian multinomial robit regression by stick breaking.
 
     Every stick is a robit regression: success has the probability F(x'b), with F the
@@ -29,12 +33,7 @@ class StickRobitClassifier(StickBreakingClassifier):
     df : float, default=6
         Degrees of freedom of the t distribution, at most a million; fewer are more robust.
         ``numpy.inf`` is probit regression.
-    precision : "ard" or float, default="ard"
-        Prior precision of the coefficients, on the inner scale: one number for all, or
-        "ard" for a gamma prior on each.
-    precision_shape, precision_rate : float, default=2.0, 8.0
-        The gamma prior under "ard"; the default is a t prior with 4 degrees of freedom and
-        scale 2 on each coefficient.
+    {precision}
     {parameters}
 
     Attributes
@@ -45,6 +44,8 @@ class StickRobitClassifier(StickBreakingClassifier):
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
+    precision_rate_ : float
+        The rate of the prior of the precisions that was used.
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
@@ -75,7 +76,7 @@ class StickRobitClassifier(StickBreakingClassifier):
         "df": [Interval(Real, 0, None, closed="right")],  # closed: infinity is allowed
         "precision": [StrOptions({"ard"}), Interval(Real, 0, None, closed="neither")],
         "precision_shape": [Interval(Real, 0, None, closed="neither")],
-        "precision_rate": [Interval(Real, 0, None, closed="neither")],
+        "precision_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
     }
 
     # a stick's robit regression is its own mirror image: reverse adds nothing
@@ -87,7 +88,7 @@ class StickRobitClassifier(StickBreakingClassifier):
         df: float = 6,
         precision: float | str = "ard",
         precision_shape: float = 2.0,
-        precision_rate: float = 8.0,
+        precision_rate: float | str = "auto",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -122,12 +123,16 @@ class StickRobitClassifier(StickBreakingClassifier):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
+    def _steepness(self) -> float:
+        density = norm if np.isinf(self.df) else student_t(self.df)
+        return float(density.pdf(0.0)) / 0.25
+
     def _binary_model(self) -> BinaryModel:
         return Robit(
             df=self.df,
             precision=self.precision,
             shape=self.precision_shape,
-            rate=self.precision_rate,
+            rate=self._rate(),
             # the printed algorithm is plain Gibbs sampling
             moves="gibbs" if self.scheme == "paper" else "mixed",
         )

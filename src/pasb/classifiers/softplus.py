@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
+from pasb.classifiers.prior import AutomaticRate
 from pasb.posterior import tails_of
 from pasb.sweep import Scheme
 
@@ -20,7 +21,7 @@ _POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 @with_parameters
-class SoftplusClassifier(StickBreakingClassifier):
+class SoftplusClassifier(AutomaticRate):
     """Bayesian multinomial softplus regression (MSR) by stick breaking: nonlinear.
 
     Every stick is a softplus regression: K experts, each of which encloses a region by up
@@ -36,12 +37,10 @@ class SoftplusClassifier(StickBreakingClassifier):
     direction : {"both", "forward", "reverse"}, default="both"
         Stop at a stick on success (paSB) or on failure (parSB). They are different models;
         "both" runs `n_chains` chains of each and averages their probabilities.
-    precision : "ard" or float, default="ard"
-        Prior precision of the coefficients, on the inner scale: one number for all, or
-        "ard" for a gamma prior on each.
-    precision_shape, precision_rate : float, default=2.0, 8.0
-        The gamma prior under "ard". A pair as rate gives every layer's rate a gamma prior of
-        its own; the paper's choice is ``precision_shape=1e-6, precision_rate=(1, 1)``.
+    {precision} A pair gives
+        every layer's rate a gamma prior of its own, with this shape and rate; "auto" is
+        ``(1, 1 / precision_rate_)``, the paper's choice is ``(1, 1)`` with
+        ``precision_shape=1e-6``.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
         exact.
@@ -56,6 +55,8 @@ class SoftplusClassifier(StickBreakingClassifier):
     order_ : dict of arrays of shape (n_classes,)
         The classes in their most probable order, first stick to last, for each direction; an
         array with one direction only.
+    precision_rate_ : float
+        The rate of the prior of the precisions that suits the table, the mean of the rates.
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
@@ -95,7 +96,7 @@ class SoftplusClassifier(StickBreakingClassifier):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "precision": [StrOptions({"ard"}), _POSITIVE],
         "precision_shape": [_POSITIVE],
-        "precision_rate": [_POSITIVE, tuple, list],
+        "precision_rate": [StrOptions({"auto"}), _POSITIVE, tuple, list],
         "prune": ["boolean"],
     }
 
@@ -107,7 +108,7 @@ class SoftplusClassifier(StickBreakingClassifier):
         direction: str = "both",
         precision: float | str = "ard",
         precision_shape: float = 2.0,
-        precision_rate: float | tuple[float, float] = 8.0,
+        precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
         n_chains: int = 2,
         n_warmup: int = 1000,
@@ -146,10 +147,15 @@ class SoftplusClassifier(StickBreakingClassifier):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
+    def _rate(self) -> Any:
+        # around the rate that suits the table, every layer of every expert finds its own
+        rate = super()._rate()
+        return (1.0, 1.0 / rate) if isinstance(self.precision_rate, str) else rate
+
     def _validate_params(self) -> None:
         super()._validate_params()
         try:
-            Softplus(rate=self.precision_rate).check()
+            Softplus(rate=self._rate()).check()
         except ValueError as error:  # of a pair; it calls the argument by its name in Softplus
             raise ValueError(f"precision_{error}") from None
 
@@ -159,7 +165,7 @@ class SoftplusClassifier(StickBreakingClassifier):
             n_layers=self.n_layers,
             precision=self.precision,
             shape=self.precision_shape,
-            rate=self.precision_rate,
+            rate=self._rate(),
             prune=self.prune,
         )
 

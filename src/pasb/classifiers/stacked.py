@@ -98,7 +98,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         direction: str = "both",
         precision: float | str = "ard",
         precision_shape: float = 2.0,
-        precision_rate: float | tuple[float, float] = 8.0,
+        precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
         n_chains: int = 2,
         n_warmup: int = 1000,
@@ -232,6 +232,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         """
         return super().n_hyperplanes() + sum(len(level.vectors) for level in self._levels)
 
+    @property
+    def _n_scaled(self) -> int:
+        return self.n_features_in_ + (len(self._levels[-1].vectors) if self._levels else 0)
+
     def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         if names is None:
@@ -249,8 +253,6 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         return arrays
 
     def _relearn(self, arrays: dict[str, NDArray]) -> None:
-        self._scaling = Scaling(arrays["centre"], arrays["spread"])
-        self._scaling.check()
         self._levels = []
         n_columns = self.n_features_in_
         for number in range(1, self.n_stacks):
@@ -259,6 +261,5 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             level = Hyperplanes(Scaling(*own), *rest)
             level.check(n_columns, len(self.classes_))
             self._levels.append(level)
-            n_columns = self.n_features_in_ + len(level.vectors)
-        if len(self._scaling.centre) != n_columns:
-            raise ValueError("the scaling does not fit the hyperplanes")
+            n_columns = self._n_scaled
+        super()._relearn(arrays)

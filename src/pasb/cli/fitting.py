@@ -126,7 +126,8 @@ def fit_table(
     report.grid(console, rows)
     for text in notes:
         console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
-    left_out, name = report.model_report(console, model), escape(str(out))
+    judged = X.iloc[train], labels[train]
+    left_out, name = report.model_report(console, model, rows=judged), escape(str(out))
     if left_out:
         console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
     console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")

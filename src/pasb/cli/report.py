@@ -181,17 +181,23 @@ def expert_table(console: Console, model: Any, interval: float) -> None:
 
 
 def model_report(
-    console: Console, model: Any, *, interval: float = 0.9, everything: bool = False
+    console: Console,
+    model: Any,
+    *,
+    rows: tuple[Any, Any] = (None, None),
+    interval: float = 0.9,
+    everything: bool = False,
 ) -> int:
     """Print convergence, order and what the model uses; return how much was left out.
 
     That is coefficients where there is one vector for each stick, else numbers of experts or
-    support vectors.
+    support vectors. `rows`, covariates and classes, are those by which splits are judged.
     """
     heading(console, "Convergence")
     grid(console, convergence_rows(model))
     note(console, model)
     order_tables(console, model)
+    console.print(escape(f"In words: {model.order_in_words(*rows)}"))
     if hasattr(model, "active_experts"):
         expert_table(console, model, interval)
         return 0

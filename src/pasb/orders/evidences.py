@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT
 from pasb.orders.lattice import Lattice
-from pasb.orders.walk import MOST_EVIDENCES, walk
-
-WALKERS = 4
+from pasb.orders.walk import HOT_SHARE, MOST_EVIDENCES, walk
 
 
 class Evidences(ABC):
@@ -35,7 +33,9 @@ class Evidences(ABC):
         Walkers that search at the same time.
     """
 
-    most_evidences = MOST_EVIDENCES  # of one search
+    n_walkers = 4
+    most_evidences = MOST_EVIDENCES  # of one walker
+    hot_share = HOT_SHARE  # of them, spent with noise
     factor = 1.0  # log-evidences are this many times those of the counted rows
 
     def __init__(self, counts: NDArray[np.float64], stop: int, go_on: int, n_jobs: int = 1):
@@ -63,10 +63,11 @@ class Evidences(ABC):
 
                 def search(walker: int) -> NDArray[np.int64]:
                     rng = np.random.default_rng([seed, walker])
-                    return walk(start, self.log_evidence, rng, self.most_evidences)
+                    most = self.most_evidences
+                    return walk(start, self.log_evidence, rng, most, self.hot_share)
 
                 with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
-                    found = list(pool.map(search, range(WALKERS)))
+                    found = list(pool.map(search, range(self.n_walkers)))
                 self._searched = max(found, key=self.evidence_of_order)
             return self._searched.copy()
 
@@ -79,8 +80,8 @@ class Evidences(ABC):
     def by_separation(self) -> NDArray[np.int64]:
         """Categories by how well they are told from all others, the clearest first.
 
-        The gain in log-evidence over knowing only their share of the rows, per row of the
-        category.
+        The gain in log-evidence over knowing only their share of the rows, as a part of what
+        there is to gain: per row a rare category could gain more than a frequent one.
         """
         counts = self.counts
         share = np.clip(counts / counts.sum(), 1e-12, 1 - 1e-12)
@@ -89,7 +90,7 @@ class Evidences(ABC):
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             everyone = range(len(counts))
             evidence = list(pool.map(self.log_evidence, everyone, map(self.all_but, everyone)))
-        return np.argsort(-(np.array(evidence) - nothing) / np.maximum(counts, 1), kind="stable")
+        return np.argsort(-(1 - np.array(evidence) / nothing), kind="stable")
 
     def all_but(self, category: int) -> int:
         """The set of all other categories."""

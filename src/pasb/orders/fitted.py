@@ -3,6 +3,10 @@
 All sticks of an order have as many parameters as those of any other order, so what the
 penalised log-likelihood leaves out of the evidence nearly cancels when orders are compared.
 These numbers only choose where a chain starts; where it goes is decided by exact moves.
+
+Measured on square101 (101 categories, four experts, four layers): sorted by how well they are
+told from all others, the categories start with the frame, and one walker that only climbs
+then gains 248 in log-evidence within 500 fits; one that first explored gained 54 in 400.
 """
 
 from __future__ import annotations
@@ -17,16 +21,18 @@ from numpy.typing import NDArray
 from pasb.binary.base import BinaryModel, PenalisedFits
 from pasb.orders.evidences import Evidences
 from pasb.orders.lattice import Lattice
-from pasb.rows import BLOCK, Rows
+from pasb.rows import Rows
 
 LATTICE_LIMIT = 7  # categories; S 2^(S-1) fits, 448 for 7
 MOST_ROWS = 1000  # more change little in which order is best, and fits cost in proportion
-LEAST_ROWS = 20  # of a category, where it has as many
 N_STARTS = 3  # of the fits of one category against all others
+MANY_CATEGORIES = 20  # from here on one start must do: on square101 others gained little
 
 
 class FittedEvidences(Evidences):
     """Penalised log-likelihoods, scaled up where only some of the rows are used.
+
+    A fit costs so much that beyond the lattice one walker climbs, and no other one explores.
 
     Parameters
     ----------
@@ -39,12 +45,16 @@ class FittedEvidences(Evidences):
         Fits that run at the same time.
     """
 
+    n_walkers = 1
+    hot_share = 0.0
+
     def __init__(self, model: BinaryModel, rows: Rows, stop: int, go_on: int, n_jobs: int = 1):
-        few = fewer_rows(rows)
+        few = rows.at_most(MOST_ROWS)
         counts = np.diff(few.bounds).astype(np.float64)
         super().__init__(counts, stop, go_on, n_jobs)
-        self.most_evidences = max(100, 4 * self.n_categories)
+        self.most_evidences = max(200, 5 * self.n_categories)
         self.factor = rows.n_rows / few.n_rows
+        self.n_starts = N_STARTS if self.n_categories < MANY_CATEGORIES else 1
         self._idle: SimpleQueue[PenalisedFits] = SimpleQueue()
         for _ in range(n_jobs):
             self._idle.put(model.penalised_fits(few))
@@ -82,7 +92,7 @@ class FittedEvidences(Evidences):
             if category not in self._first:
                 rng = np.random.default_rng(category)
                 parts = self.parts(category, self.all_but(category))
-                tried = [fits.fit(parts, fits.random_start(rng)) for _ in range(N_STARTS)]
+                tried = [fits.fit(parts, fits.random_start(rng)) for _ in range(self.n_starts)]
                 value, self._first[category] = max(tried, key=lambda pair: pair[0])
                 if later == self.all_but(category):
                     return self.factor * value
@@ -90,17 +100,3 @@ class FittedEvidences(Evidences):
             return self.factor * value
         finally:
             self._idle.put(fits)
-
-
-def fewer_rows(rows: Rows) -> Rows:
-    """At most about `MOST_ROWS` rows, evenly spaced in every category."""
-    if rows.n_rows <= MOST_ROWS:
-        return rows
-    share = MOST_ROWS / rows.n_rows
-    chosen = []
-    for start, stop in zip(rows.bounds[:-1], rows.bounds[1:], strict=True):
-        n = min(stop - start, max(LEAST_ROWS, round(share * (stop - start))))
-        chosen.append(np.linspace(start, stop - 1, n).astype(np.int64))
-    picked = np.concatenate(chosen)
-    table = rows.blocks[picked // BLOCK, : rows.n_columns, picked % BLOCK]
-    return Rows.of(table, rows.categories[picked], rows.n_categories)

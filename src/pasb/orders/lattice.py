@@ -150,10 +150,9 @@ class Lattice(NamedTuple):
 
     def draw(self, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
         """Draw an order; `uniforms` has one number in (0, 1) for each stick."""
-        n = len(self.sticks)
         left, order = len(self.sets) - 1, []
-        for u in uniforms[: n - 1]:
-            inside = [c for c in range(n) if left >> c & 1]
+        for u in uniforms[: self.n_categories - 1]:
+            inside = self._inside(left)
             rests = [left & ~(1 << c) for c in inside]
             logs = np.array(
                 [

@@ -5,7 +5,7 @@ evidences that were not needed before. Passes along the order, at falling temper
 first explore and then climb. The landscape has many local maxima: on simulated tables of
 15 and 26 categories four walkers ended up to 90 apart in log-evidence, all of them far
 above where chains of plain swaps end (by 300 and more), and slower cooling helped more
-than a hotter start.
+than a hotter start. Where evidences are dear, passes that only climb use them best.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 HOTTEST = 20.0  # in units of log-evidence
 HOT_PASSES = 3  # passes with noise, for each category; then passes that only climb
 MOST_EVIDENCES = 2000
+HOT_SHARE = 0.75  # of the evidences, to be spent with noise at most
 
 
 def walk(
@@ -25,6 +26,7 @@ def walk(
     log_evidence: Callable[[int, int], float],
     rng: np.random.Generator,
     most_evidences: int = MOST_EVIDENCES,
+    hot_share: float = HOT_SHARE,
 ) -> NDArray[np.int64]:
     """Find an order of large evidence.
 
@@ -37,6 +39,8 @@ def walk(
     rng : numpy.random.Generator
     most_evidences : int
         A bound on the look-ups of evidences not seen in this walk.
+    hot_share : float
+        The part of them after which it only climbs.
 
     Returns
     -------
@@ -47,16 +51,20 @@ def walk(
     n = len(order)
     seen: set[tuple[int, int]] = set()
     total, best, best_order = 0.0, 0.0, list(order)
-    n_hot = HOT_PASSES * n
+    n_hot, hot_evidences = HOT_PASSES * n, hot_share * most_evidences
+    climbs = False
 
     def evidence(c: int, behind: int) -> float:
         seen.add((c, behind))
         return log_evidence(c, behind) if behind else 0.0
 
     for number in range(n_hot + 4 * n):
-        temperature = HOTTEST * max(0.0, 1 - number / n_hot) ** 2
-        if number == n_hot:  # climb from the best order so far
-            order, total = list(best_order), best
+        cooled = 1.0
+        if not climbs and hot_evidences > 0:
+            cooled = max(number / n_hot, len(seen) / hot_evidences)
+        temperature = HOTTEST * max(0.0, 1 - cooled) ** 2
+        if not climbs and temperature == 0.0:
+            climbs, order, total = True, list(best_order), best  # from the best order so far
         changed = False
         for a in range(n - 1):
             if len(seen) > most_evidences:
@@ -74,6 +82,6 @@ def walk(
                 changed = True
                 if total > best:
                     best, best_order = total, list(order)
-        if number >= n_hot and not changed:
+        if climbs and not changed:
             break
     return np.array(best_order, dtype=np.int64)

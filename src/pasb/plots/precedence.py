@@ -74,6 +74,9 @@ def order_posterior(
     for direction, (left, right) in zip(directions, axes, strict=True):
         order_matrix(model, left, direction)
         order_bars(model, right, top, direction)
+    longest = max(right.get_xlim()[1] for right in axes[:, 1])
+    for right in axes[:, 1]:  # bars of both directions on one scale
+        right.set_xlim(0, longest)
     return figure
 
 

@@ -1,0 +1,52 @@
+"""Classifiers whose prior of the coefficients finds its own scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.classifiers.general import StickBreakingClassifier
+from pasb.empirical import FIRST_RATE, prior_rate
+from pasb.rows import Rows
+
+
+class AutomaticRate(StickBreakingClassifier):
+    """A classifier with the parameters `precision`, `precision_shape` and `precision_rate`."""
+
+    precision: Any
+    precision_shape: Any
+    precision_rate: Any
+
+    def _rate(self) -> Any:
+        """The rate that was given or, once it is there, the one that was chosen."""
+        if isinstance(self.precision_rate, str):
+            return getattr(self, "precision_rate_", FIRST_RATE)
+        return self.precision_rate
+
+    def _fit_prior(self, rows: Rows) -> None:
+        if isinstance(self.precision_rate, str) and self.precision == "ard":
+            rate = prior_rate(rows, float(self.precision_shape))
+            self.precision_rate_ = rate / self._steepness() ** 2
+        else:
+            self.precision_rate_ = self.precision_rate
+
+    def _steepness(self) -> float:
+        """Slope of the binary model's probability at 1/2, over that of a logistic one."""
+        return 1.0
+
+    def _learned(self) -> dict[str, NDArray]:
+        learned = super()._learned()
+        if isinstance(self.precision_rate, str) and self.precision == "ard":
+            learned["precision_rate"] = np.array([self.precision_rate_])
+        return learned
+
+    def _relearn(self, arrays: dict[str, NDArray]) -> None:
+        super()._relearn(arrays)
+        self.precision_rate_ = self.precision_rate
+        if isinstance(self.precision_rate, str) and self.precision == "ard":
+            rate = arrays["precision_rate"]
+            if rate.shape != (1,) or rate.dtype != np.float64 or not 0 < rate[0] < np.inf:
+                raise ValueError("the rate of the prior is impossible")
+            self.precision_rate_ = float(rate[0])
