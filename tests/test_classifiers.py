@@ -223,7 +223,8 @@ class TestTools:
         assert not np.array_equal(plain.predict_proba(X), classifier().fit(X, Y).predict_proba(X))
 
     def test_two_names_for_the_same_model(self, fitted):
-        general = StickBreakingClassifier(binary=Logistic(), random_state=0, **SMALL).fit(X, Y)
+        model = Logistic(rate=fitted.precision_rate_)
+        general = StickBreakingClassifier(binary=model, random_state=0, **SMALL).fit(X, Y)
         np.testing.assert_array_equal(general.predict_proba(X), fitted.predict_proba(X))
 
 

@@ -251,6 +251,14 @@ def coefficients_single(meta, arrays):
     arrays["draws_coef"] = arrays["draws_coef"].astype(np.float32)
 
 
+def coefficients_nan(meta, arrays):
+    arrays["draws_coef"][0, 0, 0, 0] = np.nan
+
+
+def coefficients_infinite(meta, arrays):
+    arrays["draws_coef"][0, 0, 0, 0] = np.inf
+
+
 def coefficients_missing(meta, arrays):
     del arrays["draws_coef"]
 
@@ -302,6 +310,15 @@ def watched_rows_narrow(meta, arrays):
 
 def watched_rows_short(meta, arrays):
     arrays["monitored_row"] = arrays["monitored_row"][1:]
+
+
+def watched_rows_many(meta, arrays):
+    for name in ("inner", "row", "category"):
+        arrays[f"monitored_{name}"] = np.repeat(arrays[f"monitored_{name}"], 2, axis=0)
+
+
+def watched_rows_nan(meta, arrays):
+    arrays["monitored_inner"][0, 0] = np.nan
 
 
 def watched_rows_none(meta, arrays):
@@ -401,6 +418,8 @@ class TestTampered:
             no_draws,
             coefficients_too_few,
             coefficients_single,
+            coefficients_nan,
+            coefficients_infinite,
             coefficients_missing,
             coefficients_not_kept,
             parameters_too_many,
@@ -414,6 +433,8 @@ class TestTampered:
             centre_scalar,
             watched_rows_narrow,
             watched_rows_short,
+            watched_rows_many,
+            watched_rows_nan,
             watched_rows_none,
             watched_categories_unknown,
             watched_categories_negative,

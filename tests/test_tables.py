@@ -141,3 +141,17 @@ def test_parquet_without_pyarrow_says_how_to_get_it(tmp_path, monkeypatch):
         read_table(path)
     with pytest.raises(TableError, match=r"pip install 'pasb\[files\]'"):
         write_table(pd.DataFrame({"x": [1]}), path)
+
+
+def test_names_that_differ_by_spaces_only(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y, y\n1,2\n3,4\n")
+    with pytest.raises(TableError, match="two columns are named 'y'; rename one"):
+        read_table(path, "y")
+
+
+def test_numbers_too_long_for_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n-9223372036854775809,1\n,2\n")
+    with pytest.raises(TableError, match="column 'a' holds text, not numbers"):
+        covariates(read_table(path), ["a", "b"], path)

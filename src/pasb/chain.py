@@ -160,7 +160,11 @@ class Chain:
     def import_state(
         self, n_done: int, arrays: dict[str, NDArray], draws: dict[str, NDArray]
     ) -> None:
-        """Go back to where `export_state` was called, with the draws kept until then."""
+        """Go back to where `export_state` was called, with the draws kept until then.
+
+        ValueError for what no chain of this problem exported, as a damaged file may hold.
+        """
+        self._check_saved(n_done, arrays, draws)
         prefix = "parameter_"
         self.state = State(
             order=arrays["order"].copy(),
@@ -178,3 +182,31 @@ class Chain:
         for name, array in self.trace.items():
             n = min(len(array), len(draws[name]))
             array[:n] = draws[name][:n]
+
+    def _check_saved(
+        self, n_done: int, arrays: dict[str, NDArray], draws: dict[str, NDArray]
+    ) -> None:
+        """Refuse what does not fit, before any kernel indexes with it."""
+        fresh = self.sweeper.sampler.start(Keys(self.schedule.seed, self.index, 0))
+        state = {
+            "order": self.trace["order"][0],
+            "swaps": np.zeros(2, dtype=np.int64),
+            "guards": np.zeros(len(self.sweeper.sampler.guards), dtype=np.int64),
+            **{f"parameter_{name}": array for name, array in fresh.items()},
+        }
+        kept = {name: array[0] for name, array in self.trace.items()}
+        for what, given, like in (("state", arrays, state), ("draws", draws, kept)):
+            if given.keys() != like.keys():
+                raise ValueError(f"the {what} has other arrays than this model")
+            for name, array in given.items():
+                shape = array.shape if what == "state" else array.shape[1:]
+                if shape != like[name].shape or array.dtype != like[name].dtype:
+                    raise ValueError(f"{name} in the {what} has another shape or dtype")
+                if what == "state" and np.isnan(array).any():
+                    raise ValueError(f"{name} in the {what} is not a number")
+            order = given["order"]
+            if (np.sort(order) != np.arange(order.shape[-1])).any():
+                raise ValueError(f"an order in the {what} is not a permutation")
+        n_kept = max(0, n_done - self.schedule.n_warmup) // self.schedule.thin
+        if len(draws["order"]) != n_kept:
+            raise ValueError(f"{len(draws['order'])} draws after {n_done} sweeps")

@@ -166,7 +166,7 @@ class Checkpoint:
     def peek(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
         """Return the fingerprint of the run in a folder, or None if no run is there."""
         folder = Path(folder)
-        if folder.exists() and not folder.is_dir():
+        if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise if forbidden
             raise CheckpointError(f"the checkpoint folder '{folder}' is a file; give a folder")
         try:
             meta, _ = store.read(folder / _RUN, _RUN_KIND)

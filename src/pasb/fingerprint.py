@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from pasb.chain import Schedule
 from pasb.checkpoint import Checkpoint
+from pasb.errors import CheckpointError
 from pasb.sweep import Problem
 
 
@@ -20,7 +21,13 @@ def seed_of(random_state, checkpoint: str | os.PathLike | None) -> int:
     if random_state is None:
         stored = Checkpoint.peek(Path(checkpoint)) if checkpoint is not None else None
         if stored is not None:
-            return int(stored["random_state"])
+            seed = stored.get("random_state")
+            if type(seed) is not int or seed < 0:
+                raise CheckpointError(
+                    f"the checkpoint in '{checkpoint}' does not hold the seed of a run; use "
+                    "another folder"
+                )
+            return seed
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, int | np.integer):
         check_random_state(random_state)  # raises for a negative one

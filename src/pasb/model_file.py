@@ -15,6 +15,7 @@ from pasb import binary, store
 from pasb.binary import BinaryModel
 from pasb.classifiers.general import StickBreakingClassifier
 from pasb.errors import FileFormatError
+from pasb.posterior import N_MONITORED
 from pasb.sampling import Draws
 
 KIND = "model"
@@ -45,7 +46,7 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
     name = type(model).__name__
     if CLASSIFIERS.get(name) is not type(model):
         raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
-    draws, monitored = model.draws_, model._monitored
+    draws = model.draws_
     names = getattr(model, "feature_names_in_", None)
     meta = {
         "classifier": name,
@@ -64,7 +65,13 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         "n_warmup": draws.n_warmup,
         "interrupted": draws.interrupted,
     }
-    arrays = {
+    store.write(path, KIND, meta, _arrays_of(model))
+
+
+def _arrays_of(model: StickBreakingClassifier) -> dict[str, NDArray]:
+    """All that a file holds of a model beside its header."""
+    draws, monitored = model.draws_, model._monitored
+    return {
         "order": draws.order,
         "log_likelihood": draws.log_likelihood,
         "swaps_accepted": draws.swaps_accepted,
@@ -73,7 +80,6 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
         **{f"monitored_{key}": values for key, values in monitored.items()},
     }
-    store.write(path, KIND, meta, arrays)
 
 
 def load(path: str | os.PathLike) -> StickBreakingClassifier:
@@ -108,10 +114,11 @@ def load(path: str | os.PathLike) -> StickBreakingClassifier:
     meta, arrays = store.read(Path(path), KIND)
     try:
         return _rebuild(meta, arrays)
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        reason = str(error) if len(str(error)) <= 300 else f"{str(error)[:300]}..."
         raise FileFormatError(
             f"{os.fspath(path)} is a sound file but not a model that this version of pasb "
-            f"understands ({error}); save the model again"
+            f"understands ({reason}); save the model again"
         ) from error
 
 
@@ -138,6 +145,8 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
         n_warmup=int(meta["n_warmup"]),
         interrupted=bool(meta["interrupted"]),
     )
+    if arrays.keys() != _arrays_of(model).keys():
+        raise ValueError("its arrays are not those of such a model")
     _check(model)
     model._after_sampling(warn=False)
     return model
@@ -169,9 +178,14 @@ def _check(model: StickBreakingClassifier) -> None:
         values = draws.parameters[name]
         if values.dtype != np.float64 or values.shape != (*sampled, n_classes, *shape):
             raise ValueError(f"{name} has the shape {values.shape}")
+        if np.isnan(values).any() or (name == "coef" and not np.isfinite(values).all()):
+            raise ValueError(f"{name} is not finite")
     inner = model._monitored["inner"]
     if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
         raise ValueError("the watched rows do not fit the covariates")
+    # their probabilities take rows x draws x classes
+    if len(inner) > N_MONITORED or not np.isfinite(inner).all():
+        raise ValueError("the watched rows are too many or not finite")
     row, category = model._monitored["row"], model._monitored["category"]
     if row.shape != inner.shape[:1] or category.shape != inner.shape[:1]:
         raise ValueError("the watched rows differ in number")

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+FARTHEST = 1e150  # on the inner scale; beyond, products and squares would overflow to NaN
+
 
 class Scaling(NamedTuple):
     """Each covariate becomes (x - centre) / spread."""
@@ -55,8 +57,11 @@ class Scaling(NamedTuple):
         """Scaled covariates behind a column of ones."""
         out = np.empty((len(X), X.shape[1] + 1))
         out[:, 0] = 1.0
-        np.subtract(X, self.centre, out=out[:, 1:])
-        out[:, 1:] /= self.spread
+        scaled = out[:, 1:]
+        with np.errstate(over="ignore"):
+            np.subtract(X, self.centre, out=scaled)
+            scaled /= self.spread
+        np.clip(scaled, -FARTHEST, FARTHEST, out=scaled)
         return out
 
     def intercept_and_slopes(

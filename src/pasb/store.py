@@ -369,7 +369,8 @@ def _diagnosis(start: bytes, error: Exception) -> str:
         return f"is empty; {_RESTORE}"
     if start != b"PK":
         return f"is not a pasb file; {_CHECK}"
-    return f"is damaged or cut short ({error}); {_RESTORE}"
+    reason = str(error) if len(str(error)) <= 100 else f"{str(error)[:100]}..."
+    return f"is damaged or cut short ({reason}); {_RESTORE}"
 
 
 def _read_header(archive: zipfile.ZipFile) -> _Header:

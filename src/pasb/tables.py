@@ -78,6 +78,9 @@ def read_table(path: Path, target: str | None = None) -> pd.DataFrame:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise TableError(f"{path} cannot be read: {reason}") from error
     table.columns = [str(name).strip() for name in table.columns]
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise TableError(f"{path}: two columns are named {twice[0]!r}; rename one of them")
     if not len(table):
         raise TableError(f"{path} has column names but no rows")
     return table
@@ -174,7 +177,8 @@ def covariates(table: pd.DataFrame, columns: Sequence[str], path: Path) -> pd.Da
     chosen = table[list(columns)]
     text = [name for name in columns if not pd.api.types.is_numeric_dtype(chosen[name])]
     if text:
-        example = next(value for value in chosen[text[0]] if not _is_number(value))
+        values = chosen[text[0]].tolist()  # a long number may be stored as text
+        example = next((value for value in values if not _is_number(value)), values[0])
         raise TableError(
             f"{path}: {_named(text)} {'hold' if len(text) > 1 else 'holds'} text, not numbers "
             f"(for instance {example!r}).\nEncode as numbers first, or leave out with "

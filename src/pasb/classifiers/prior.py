@@ -19,18 +19,23 @@ class AutomaticRate(StickBreakingClassifier):
     precision_shape: Any
     precision_rate: Any
 
+    @property
+    def _chooses(self) -> bool:
+        """Whether the rate is left to the data; fixed precisions have none."""
+        return isinstance(self.precision_rate, str) and self.precision == "ard"
+
     def _rate(self) -> Any:
         """The rate that was given or, once it is there, the one that was chosen."""
         if isinstance(self.precision_rate, str):
-            return getattr(self, "precision_rate_", FIRST_RATE)
+            return getattr(self, "precision_rate_", FIRST_RATE) if self._chooses else FIRST_RATE
         return self.precision_rate
 
     def _fit_prior(self, rows: Rows) -> None:
-        if isinstance(self.precision_rate, str) and self.precision == "ard":
+        if self._chooses:
             rate = prior_rate(rows, float(self.precision_shape))
             self.precision_rate_ = rate / self._steepness() ** 2
         else:
-            self.precision_rate_ = self.precision_rate
+            self.precision_rate_ = self._rate()
 
     def _steepness(self) -> float:
         """Slope of the binary model's probability at 1/2, over that of a logistic one."""
@@ -38,14 +43,15 @@ class AutomaticRate(StickBreakingClassifier):
 
     def _learned(self) -> dict[str, NDArray]:
         learned = super()._learned()
-        if isinstance(self.precision_rate, str) and self.precision == "ard":
+        if self._chooses:
             learned["precision_rate"] = np.array([self.precision_rate_])
         return learned
 
     def _relearn(self, arrays: dict[str, NDArray]) -> None:
         super()._relearn(arrays)
-        self.precision_rate_ = self.precision_rate
-        if isinstance(self.precision_rate, str) and self.precision == "ard":
+        if not self._chooses:
+            self.precision_rate_ = self._rate()
+        else:
             rate = arrays["precision_rate"]
             if rate.shape != (1,) or rate.dtype != np.float64 or not 0 < rate[0] < np.inf:
                 raise ValueError("the rate of the prior is impossible")
