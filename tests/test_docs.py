@@ -34,7 +34,9 @@ def test_the_two_commands_are_there():
     assert "make test" in text
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/method.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "SECURITY.md", "docs/guide.md", "docs/method.md", "docs/trust.md"]
+)
 def test_links_lead_somewhere(name):
     path = ROOT / name
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):

@@ -71,7 +71,7 @@ class SoftplusBatch:
         self.rate_prior = xp.asarray(np.array(self.model.rate_prior))
         self.ard = self.model.precision == "ard"
         self.sized = kernels.of_size(self.n_experts, self.n_layers)
-        self.guards = {"qr_fallbacks": 0, "frozen_rows": 0}
+        self.n_fallbacks = 0
         self._allocate()
 
     def _bytes_of_a_chain(self) -> int:
@@ -215,7 +215,7 @@ class SoftplusBatch:
             gram, linear, precision, layer, self.names, number, *work, coef, self.failed
         )
         which = self.xp.flatnonzero(self.failed)
-        self.guards["qr_fallbacks"] += len(which)
+        self.n_fallbacks += len(which)
         height = self.n_rows + self.n_columns
         at_once = max(1, 2**31 // (8 * height * self.n_columns))
         for first in range(0, len(which), at_once):
@@ -305,6 +305,11 @@ class SoftplusBatch:
         )
         shape = (self.n_chains, s, s)
         return to_host(success).reshape(shape), to_host(failure).reshape(shape)
+
+    @property
+    def guards(self) -> dict[str, int]:
+        """How often each numerical guard fired."""
+        return {"qr_fallbacks": self.n_fallbacks, "frozen_rows": int(to_host(self.frozen)[0])}
 
     def kept(self, names: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
         """Parameters of all chains on the host."""
