@@ -53,9 +53,10 @@ def order_evidence(
 
     Notes
     -----
-    Prior precisions are not tuned: they are integrated out, coefficient by coefficient. With a
-    gamma prior on each precision ("ard", the default) a coefficient has a t prior, and that is
-    what the approximation sees. Where `precision` is a number, that number is used.
+    Prior precisions are integrated out, coefficient by coefficient: with a gamma prior on each
+    precision ("ard", the default) a coefficient has a t prior, and that is what the
+    approximation sees. The rate of that prior is the classifier's; by default it is chosen by
+    empirical Bayes. Where `precision` is a number, that number is used.
 
     Examples
     --------
@@ -65,9 +66,9 @@ def order_evidence(
     >>> found = pasb.order_evidence(data.data, data.target_names[data.target])
     >>> found.order_posterior()[["order", "probability"]].round(2)
                                  order  probability
-    0  virginica > setosa / versicolor         0.51
-    1  setosa > versicolor / virginica         0.49
-    2  versicolor > setosa / virginica         0.00
+    0  virginica > setosa / versicolor          0.5
+    1  setosa > versicolor / virginica          0.5
+    2  versicolor > setosa / virginica          0.0
     >>> bool(found.probability(["setosa", "virginica", "versicolor"]) > 0.05)
     True
     >>> found.before().round(1)
@@ -82,8 +83,7 @@ def order_evidence(
     from pasb.sweep import MANY_COLUMNS, Problem
 
     model = StickLogisticClassifier() if model is None else clone(model)
-    binary = model._binary_model()
-    binary.check()
+    model._binary_model().check()
     table, labels = checked_table(model, X, y=y, reset=True)
     check_classification_targets(labels)
     weights = checked_weights(sample_weight, table)
@@ -93,6 +93,8 @@ def order_evidence(
     inner = model._fit_columns(table, categories, weights)
     used = weights > 0
     rows = Rows.of(inner[used], categories[used], len(classes), weights[used])
+    model._fit_prior(rows)
+    binary = model._binary_model()
     with one_blas_thread():
         problem = Problem(rows, binary, model._directions[0])
         store = problem.approximations(_cores(model.n_jobs))
