@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, FAILURE, SUCCESS
+from pasb.binary.base import FAILURE, SUCCESS, labels_and_weights
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
-from pasb.rows import BLOCK, Rows
+from pasb.rows import Rows
 
 FIRST_RATE, STEP = 8.0, 4.0
 LEAST_RATE, GREATEST_RATE = FIRST_RATE / STEP**6, FIRST_RATE * STEP**2
@@ -48,9 +48,9 @@ def prior_rate(rows: Rows, shape: float) -> float:
         prior = CoefficientPrior.of("ard", shape, rate)
         total = 0.0
         for category in range(few.n_categories):
-            parts = np.full(few.n_categories, FAILURE)
+            parts = np.full(few.n_categories, FAILURE, dtype=np.int8)
             parts[category] = SUCCESS
-            law = laplace_logistic(few, *labels_of(few, parts), prior, modes.get(category))
+            law = laplace_logistic(few, *labels_and_weights(few, parts), prior, modes.get(category))
             modes[category] = law.mode
             total += law.log_evidence
         return total
@@ -68,14 +68,3 @@ def prior_rate(rows: Rows, shape: float) -> float:
         if best != FIRST_RATE:
             break
     return best
-
-
-def labels_of(
-    rows: Rows, parts: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Labels and weights of all rows of the blocks, from the parts of the categories."""
-    labels, weights = np.zeros((2, len(rows.blocks) * BLOCK))
-    for part, start, stop in zip(parts, rows.bounds[:-1], rows.bounds[1:], strict=True):
-        labels[start:stop] = part == SUCCESS
-        weights[start:stop] = rows.weights[start:stop] * (part != ABSENT)
-    return labels, weights

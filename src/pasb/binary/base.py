@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from pasb.rows import Rows
+from pasb.rows import BLOCK, Rows
 from pasb.sticks import Direction
 from pasb.variates.scalar import stream_key
 
@@ -33,6 +33,17 @@ CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, i
 
 # The part that the rows of a category play on a stick.
 FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
+
+
+def labels_and_weights(
+    rows: Rows, parts: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
+    labels, weights = np.zeros((2, len(rows.blocks) * BLOCK))
+    part = parts[rows.categories]
+    weights[: rows.n_rows] = np.where(part == ABSENT, 0.0, rows.weights)
+    labels[: rows.n_rows] = part == SUCCESS
+    return labels, weights
 
 
 class Keys(NamedTuple):

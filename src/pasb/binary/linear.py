@@ -15,8 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    ABSENT,
-    SUCCESS,
     Approximable,
     BinaryModel,
     BinarySampler,
@@ -131,17 +129,6 @@ class LinearSampler(BinarySampler, Approximable):
             key = keys.at(stick, layer=PRECISIONS)
             draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
         coef /= np.sqrt(alpha)
-
-    def labels_and_weights(
-        self, parts: NDArray[np.int8]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
-        labels, weights = np.zeros((2, self.eta.shape[1]))
-        part = parts[self.rows.categories]
-        n = self.rows.n_rows
-        weights[:n] = np.where(part == ABSENT, 0.0, self.rows.weights)
-        labels[:n] = part == SUCCESS
-        return labels, weights
 
     def log_ratios(  # noqa: D102
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]

@@ -17,6 +17,7 @@ from pasb.binary.base import (
     Index,
     Keys,
     Parameters,
+    labels_and_weights,
 )
 from pasb.binary.laplace import Laplace, laplace_logistic
 from pasb.binary.linear import LinearModel, LinearSampler
@@ -114,7 +115,7 @@ class LogisticSampler(LinearSampler):
         sum_logs(*self.table, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = self.labels_and_weights(parts)
+        labels, weights = labels_and_weights(self.rows, parts)
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
 
     def independence_move(  # noqa: D102

@@ -18,6 +18,7 @@ from pasb.binary.base import (
     Index,
     Keys,
     Parameters,
+    labels_and_weights,
 )
 from pasb.binary.laplace import Laplace, draw_law, log_weight
 from pasb.binary.linear import LinearModel, LinearSampler, positive
@@ -138,7 +139,7 @@ class RobitSampler(LinearSampler):
         sum_logs(*self.table, self.df, self.constant, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = self.labels_and_weights(parts)
+        labels, weights = labels_and_weights(self.rows, parts)
         return laplace_robit(self.rows, labels, weights, self.prior, self.df, start)
 
     def independence_move(  # noqa: D102

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, SUCCESS, PenalisedFits
+from pasb.binary.base import PenalisedFits, labels_and_weights
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
-from pasb.rows import BLOCK, Rows, unblocked
+from pasb.rows import Rows, unblocked
 
 MOST_COLUMNS = 100
 PRIOR = CoefficientPrior.of("ard", 2.0, 8.0)
@@ -26,8 +26,6 @@ class KernelFits(PenalisedFits):
         columns = np.unique(np.linspace(0, rows.n_columns - 1, n).astype(np.int64))
         table = unblocked(rows.blocks, rows.n_rows, rows.n_columns)[:, columns]
         self.rows = Rows.of(np.ascontiguousarray(table), rows.categories, rows.n_categories)
-        n_rows = len(self.rows.blocks) * BLOCK
-        self.labels, self.weights = np.zeros(n_rows), np.zeros(n_rows)
 
     def random_start(self, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: D102
         return np.zeros(self.rows.n_columns)
@@ -35,8 +33,5 @@ class KernelFits(PenalisedFits):
     def fit(  # noqa: D102
         self, parts: NDArray[np.int8], start: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        for part, a, b in zip(parts, self.rows.bounds[:-1], self.rows.bounds[1:], strict=True):
-            self.labels[a:b] = part == SUCCESS
-            self.weights[a:b] = part != ABSENT
-        law = laplace_logistic(self.rows, self.labels, self.weights, PRIOR, start)
+        law = laplace_logistic(self.rows, *labels_and_weights(self.rows, parts), PRIOR, start)
         return law.log_evidence, law.mode
