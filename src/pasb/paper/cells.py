@@ -80,7 +80,7 @@ def run_cell(
         **cell._asdict(),
         "version": pasb.__version__,
         "n_test": len(part.y_test),
-        "error": 100 * float(np.mean(prediction != part.y_test)),
+        "error": 100 * _error(prediction, part.y_test),
         "fit_seconds": fitted - began,
         "predict_seconds": predicted - fitted,
         **_probability_scores(model, part),
