@@ -23,6 +23,7 @@ _HOMES = {
     "Robit": "pasb.binary",
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
+    "fit_together": "pasb.classifiers.together",
     "load": "pasb.model_file",
     "order_evidence": "pasb.orders.posterior",
 }
@@ -43,6 +44,7 @@ __all__ = [
     "SupportVector",
     "binary",
     "datasets",
+    "fit_together",
     "load",
     "order_evidence",
     "orders",
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from pasb.classifiers.softplus import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.support_vector import StickSVMClassifier
+    from pasb.classifiers.together import fit_together
     from pasb.model_file import load
     from pasb.orders.posterior import order_evidence
 

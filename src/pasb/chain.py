@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.base import BinarySampler, Keys
 from pasb.orders import Approximations, FittedEvidences
 from pasb.sweep import Problem, State, Sweeper
 
@@ -57,10 +57,12 @@ class Chain:
         schedule: Schedule,
         approximations: Approximations | None = None,
         surrogate: FittedEvidences | None = None,
+        sampler: BinarySampler | None = None,
     ):
         self.index = index
         self.schedule = schedule
-        self.sweeper = Sweeper(problem, approximations, surrogate, schedule.n_warmup // 2)
+        settling = schedule.n_warmup // 2
+        self.sweeper = Sweeper(problem, approximations, surrogate, settling, sampler)
         self.state: State | None = None
         self.n_done = 0  # sweeps
         n_categories = problem.rows.n_categories
@@ -125,14 +127,24 @@ class Chain:
         while self.n_done < until:
             accepted_before = self.state.swaps_accepted
             self.sweeper.sweep(self.state, Keys(schedule.seed, self.index, self.n_done + 1))
-            kept_before = self.n_kept
-            self.n_done += 1
-            if self.n_kept > kept_before:
-                self.keep(kept_before, self.state.swaps_accepted - accepted_before)
+            self.after_sweep(self.state.swaps_accepted - accepted_before)
             if after_sweep is not None and after_sweep(self):
                 break
             if monotonic() > deadline:
                 break
+
+    @property
+    def keeps_next(self) -> bool:
+        """Whether the state after the next sweep is kept."""
+        done = self.n_done + 1 - self.schedule.n_warmup
+        return done > 0 and done % self.schedule.thin == 0
+
+    def after_sweep(self, swaps_accepted: int) -> None:
+        """Count a sweep, and keep the state if it is one to keep."""
+        keeps = self.keeps_next
+        self.n_done += 1
+        if keeps:
+            self.keep(self.n_kept - 1, swaps_accepted)
 
     def keep(self, draw: int, swaps_accepted: int) -> None:
         """Write the present state into the trace."""

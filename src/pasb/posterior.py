@@ -148,7 +148,7 @@ class PosteriorMixin:
             if not isinstance(n_draws, Integral) or not 1 <= n_draws <= total:
                 raise ValueError(f"n_draws must be from 1 to {total}, not {n_draws!r}")
             chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
-        return Predictor(
+        return self._predictor_type()(
             model=self._binary_model(),  # type: ignore[attr-defined]
             reverse=np.repeat(np.array(draws.directions) == "reverse", draws.n_draws)[chosen],
             parameters={
@@ -157,6 +157,9 @@ class PosteriorMixin:
             },
             orders=draws.order.reshape(total, -1)[chosen],
         )
+
+    def _predictor_type(self) -> type[Predictor]:
+        return Predictor
 
     def _monitored_probabilities(self) -> NDArray[np.float64]:
         """Probabilities of the watched rows, (chain, draw, row, category)."""

@@ -16,11 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pasb.binary.base import BinarySampler
 from pasb.chain import Chain, Schedule, SweepInfo
 from pasb.checkpoint import Checkpoint
 from pasb.errors import CheckpointError
@@ -32,6 +34,7 @@ SLICE_SECONDS = 0.1
 CHECKPOINT_SECONDS = 10.0
 
 Callback = Callable[[SweepInfo], bool | None]
+Engine = Literal["cpu", "cuda"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ def sample(
     show_progress: bool = False,
     checkpoint: str | os.PathLike | None = None,
     fingerprint: dict | None = None,
+    engine: Engine = "cpu",
 ) -> Draws:
     """Run the chains to their end, or until an interrupt or a callback stops them.
 
@@ -125,19 +129,13 @@ def sample(
         Folder to write to while sampling, and to resume from.
     fingerprint : dict, optional
         What must agree for the folder to be this run's.
+    engine : {"cpu", "cuda"}
+        Run chains in threads, or all of them as one batch on a GPU. Neither is part of what
+        must agree.
     """
     with one_blas_thread():
-        shared = {
-            id(problem): (
-                problem.approximations(n_jobs) if problem.scheme == "exact" else None,
-                problem.surrogate(n_jobs),
-            )
-            for problem in {id(problem): problem for problem in problems}.values()
-        }
-        chains = [
-            Chain(k, problem, schedule, *shared[id(problem)]) for k, problem in enumerate(problems)
-        ]
-        run = _Run(chains, n_jobs, list(callbacks), show_progress)
+        chains = _chains(problems, schedule, n_jobs, engine)
+        run = _runner(engine)(chains, n_jobs, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
         else:
@@ -157,8 +155,64 @@ def sample(
     return _collect(chains, run.stopped.is_set())
 
 
+def sample_together(
+    runs: Sequence[tuple[Sequence[Problem], Schedule]],
+    *,
+    n_jobs: int,
+    callbacks: Sequence[Callback] = (),
+    show_progress: bool = False,
+) -> list[Draws]:
+    """Run the chains of several runs as one batch on a GPU.
+
+    Parameters
+    ----------
+    runs : sequence of (problems, schedule)
+        What `sample` would take, with schedules of the same length. The draws are those of
+        separate runs, to rounding.
+    n_jobs, callbacks, show_progress
+        As in `sample`.
+    """
+    with one_blas_thread():
+        chains = [_chains(problems, schedule, n_jobs, "cuda") for problems, schedule in runs]
+        everything = [chain for own in chains for chain in own]
+        run = _runner("cuda")(everything, n_jobs, list(callbacks), show_progress)
+        run.go(None)
+    return [_collect(own, run.stopped.is_set()) for own in chains]
+
+
+def _chains(
+    problems: Sequence[Problem], schedule: Schedule, n_jobs: int, engine: Engine
+) -> list[Chain]:
+    """The chains; those of one problem share its evidences, those of a batch their sampler."""
+    each = {id(problem): problem for problem in problems}
+    evidences = {
+        name: (
+            problem.approximations(n_jobs) if problem.scheme == "exact" else None,
+            problem.surrogate(n_jobs),
+        )
+        for name, problem in each.items()
+    }
+    samplers: dict[int, BinarySampler] = {}
+    if engine == "cuda":
+        # only to start from, so that one for all chains of a table is enough
+        for problem in each.values():
+            samplers[id(problem.rows)] = problem.model.sampler(problem.rows, problem.direction)
+    return [
+        Chain(k, problem, schedule, *evidences[id(problem)], samplers.get(id(problem.rows)))
+        for k, problem in enumerate(problems)
+    ]
+
+
+def _runner(engine: Engine) -> type[Run]:
+    if engine == "cpu":
+        return Run
+    from pasb.engines.run import BatchRun
+
+    return BatchRun
+
+
 @dataclass
-class _Run:
+class Run:
     """The state of one call of `sample`."""
 
     chains: list[Chain]
@@ -178,7 +232,9 @@ class _Run:
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
         with (
-            ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool,
+            ThreadPoolExecutor(
+                min(self.n_jobs, len(self.chains)), thread_name_prefix="pasb"
+            ) as pool,
             Progress(self.chains, self.show_progress) as progress,
         ):
             try:
@@ -274,8 +330,8 @@ def _collect(chains: list[Chain], stopped: bool) -> Draws:
         for name in chains[0].trace
     }
     guards: dict[str, int] = {}
-    for chain in chains:
-        for name, count in chain.sweeper.sampler.guards.items():
+    for sampler in {id(chain.sweeper.sampler): chain.sweeper.sampler for chain in chains}.values():
+        for name, count in sampler.guards.items():
             guards[name] = guards.get(name, 0) + count
     return Draws(
         directions=tuple(chain.sweeper.problem.direction for chain in chains),

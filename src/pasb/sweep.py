@@ -119,6 +119,8 @@ class Sweeper:
     settling : int
         Sweeps at the beginning that use the paper's freer swaps, where the order does not
         start from the lattice.
+    sampler : BinarySampler, optional
+        That of another chain, where it is only needed to start from.
     """
 
     def __init__(
@@ -127,18 +129,21 @@ class Sweeper:
         approximations: Approximations | None = None,
         surrogate: FittedEvidences | None = None,
         settling: int = 0,
+        sampler: BinarySampler | None = None,
     ):
         n = problem.rows.n_categories
         self.problem = problem
-        self.sampler: BinarySampler = problem.model.sampler(problem.rows, problem.direction)
+        self.sampler: BinarySampler = sampler or problem.model.sampler(
+            problem.rows, problem.direction
+        )
         self.exact = problem.scheme == "exact"
         self.infers = problem.fixed_order is None
         self.joint: JointMoves | None = None
         if self.exact:
             approximations = approximations or problem.approximations()
             if approximations is not None:
-                sampler = cast(Approximable, self.sampler)
-                self.joint = JointMoves(sampler, approximations)
+                approximable = cast(Approximable, self.sampler)
+                self.joint = JointMoves(approximable, approximations)
         self.proposes = self.joint is not None and problem.model.uses_proposals
         self.lattice: Lattice | None = None
         if self.joint is not None and self.proposes and self.infers and not problem.swaps_only:

@@ -22,6 +22,14 @@ LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underf
 
 
 @kernel
+def draw_seats(k, n_experts, n_active, mass, seed, chain, sweep, stick):
+    """CRT(n_k, gamma_0 / K) of expert k."""
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
+    seats, _ = crt(open_stream(key, k), np.int64(n_active), mass / n_experts)
+    return seats
+
+
+@kernel
 def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale):
     """gamma_0 with the weights integrated out, then the weights, then c_0.
 
@@ -29,12 +37,23 @@ def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, 
     c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
     """
     n_experts = weight.size
-    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
     tables = 0.0
+    for k in range(n_experts):
+        tables += draw_seats(k, n_experts, n_active[k], mass[0], seed, chain, sweep, stick)
+    draw_weights_given(
+        tables, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+    )
+
+
+@kernel
+def draw_weights_given(
+    tables, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+):
+    """The same, with the sum of the CRT variables of all experts."""
+    n_experts = weight.size
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
     logs = 0.0
     for k in range(n_experts):
-        seats, _ = crt(open_stream(key, k), np.int64(n_active[k]), mass[0] / n_experts)
-        tables += seats
         logs += math.log1p(exposure[k] / scale[0])
     log_mass, _ = log_gamma(open_stream(key, n_experts), hypers[0] + tables)
     mass[0] = math.exp(max(log_mass - math.log(hypers[1] + logs / n_experts), LOG_LEAST_MASS))
@@ -46,6 +65,21 @@ def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, 
         total += weight[k]
     log_scale, _ = log_gamma(open_stream(key, n_experts + 1), hypers[2] + mass[0])
     scale[0] = math.exp(max(log_scale - math.log(hypers[3] + total), LOG_LEAST))
+
+
+@kernel
+def draw_precision(stream, coef, counted, shape, rate):
+    """The precision of one coefficient; with `counted` 0 from the prior."""
+    draw, _ = gamma(stream, shape + 0.5 * counted)
+    x = draw / (rate + 0.5 * counted * coef**2)
+    return min(max(x, LEAST_PRECISION), GREATEST_PRECISION)
+
+
+@kernel
+def draw_rate(stream, n, total, shape, rate_prior):
+    """The rate of `n` precisions with the sum `total`."""
+    draw, _ = gamma(stream, rate_prior[0] + n * shape)
+    return max(draw / (rate_prior[1] + total), LEAST_RATE)
 
 
 @kernel
@@ -61,13 +95,12 @@ def draw_precisions(coef, counted, shape, rate_prior, seed, chain, sweep, stick,
             key = stream_key(seed, chain, sweep, stick, k, layer + PRECISIONS)
             total = 0.0
             for v in range(n):
-                draw, _ = gamma(open_stream(key, v), shape + 0.5 * counted)
-                x = draw / (rate[k, t] + 0.5 * counted * coef[k, t, v] ** 2)
-                precision[k, t, v] = min(max(x, LEAST_PRECISION), GREATEST_PRECISION)
-                total += precision[k, t, v]
+                stream = open_stream(key, v)
+                x = draw_precision(stream, coef[k, t, v], counted, shape, rate[k, t])
+                precision[k, t, v] = x
+                total += x
             if rate_prior[0] > 0.0 and counted == ALL:
-                draw, _ = gamma(open_stream(key, n), rate_prior[0] + n * shape)
-                rate[k, t] = max(draw / (rate_prior[1] + total), LEAST_RATE)
+                rate[k, t] = draw_rate(open_stream(key, n), n, total, shape, rate_prior)
 
 
 @kernel

@@ -23,7 +23,7 @@ from pasb.posterior import PosteriorMixin, choose_monitored_rows
 from pasb.precompile import announce
 from pasb.progress import wanted
 from pasb.rows import Rows
-from pasb.sampling import sample
+from pasb.sampling import Draws, Engine, sample
 from pasb.scaling import Scaling
 from pasb.sticks import Direction
 from pasb.sweep import Problem, Scheme
@@ -151,6 +151,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     }
 
     _warns = True  # of draws that cannot be trusted
+    _engine: Engine = "cpu"
 
     def __init__(
         self,
@@ -210,6 +211,13 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        self._take(self._sample(*self._prepare(X, y, sample_weight)))
+        return self
+
+    def _prepare(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[list[Problem], Schedule]:
+        """Check and scale the data; the problem of every chain, and how long they run."""
         table, labels = checked_table(self, X, y=y, reset=True)
         check_classification_targets(labels)
         weights = checked_weights(sample_weight, table)
@@ -242,33 +250,35 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         )
         self._monitored = choose_monitored_rows(problem.rows, inner, used)
         del inner
-        self._run(
-            [
-                replace(problem, direction=direction, fixed_order=fixed[direction])
-                for direction in self._directions
-            ]
-        )
-        return self
+        seed = seed_of(self.random_state, self._checkpoint())
+        schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
+        problems = [
+            replace(problem, direction=direction, fixed_order=fixed[direction])
+            for direction in self._directions
+        ]
+        return [problem for problem in problems for _ in range(self.n_chains)], schedule
 
-    def _run(self, problems: list[Problem]) -> None:
+    def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
         callbacks, checkpoint = self._callbacks(), self._checkpoint()
-        seed = seed_of(self.random_state, checkpoint)
         if wanted(self.progress):
             announce()
-        schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
-        chains = [problem for problem in problems for _ in range(self.n_chains)]
         fingerprint = None
         if checkpoint is not None:
             fingerprint = run_fingerprint(chains, schedule)
-        self.draws_ = sample(
+        return sample(
             chains,
             schedule,
-            n_jobs=min(_cores(self.n_jobs), len(chains)),
+            n_jobs=cores(self.n_jobs),
             callbacks=callbacks,
             show_progress=wanted(self.progress),
             checkpoint=checkpoint,
             fingerprint=fingerprint,
+            engine=self._engine,
         )
+
+    def _take(self, draws: Draws) -> None:
+        """What follows from the draws."""
+        self.draws_ = draws
         if self._last_two_tie():
             self.draws_ = self.draws_.with_last_two_sorted()
         self._after_sampling(warn=self._warns)
@@ -317,7 +327,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             other rows.
         """
         inner = self._inner_rows(X)
-        return self._predictor().mean(inner, _cores(self.n_jobs))
+        return self._predictor().mean(inner, cores(self.n_jobs))
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithm of `predict_proba`."""
@@ -343,7 +353,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             Draws of the first chain, then of the second, and so on.
         """
         inner = self._inner_rows(X)
-        return self._predictor(n_draws).samples(inner, _cores(self.n_jobs))
+        return self._predictor(n_draws).samples(inner, cores(self.n_jobs))
 
     def _inner_rows(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -393,7 +403,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("the scaling does not fit the covariates")
 
 
-def _cores(n_jobs: int | None) -> int:
+def cores(n_jobs: int | None) -> int:
     """Number of threads that `n_jobs` asks for."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     available = available or 1

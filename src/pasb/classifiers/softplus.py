@@ -14,7 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
 from pasb.classifiers.prior import AutomaticRate
+from pasb.engines.device import array_module, available
 from pasb.posterior import tails_of
+from pasb.predict import Predictor
+from pasb.sampling import Engine
 from pasb.sweep import Scheme
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -44,6 +47,10 @@ class SoftplusClassifier(AutomaticRate):
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
         exact.
+    engine : {"cpu", "cuda"}, default="cpu"
+        Where chains run: in threads, or all as one batch on an NVIDIA GPU, which needs the
+        extra ``pasb[cuda]``. From the same seed the draws agree until rounding parts the
+        chains. Predictions use the GPU too where there is one.
     {parameters}
 
     Attributes
@@ -98,6 +105,7 @@ class SoftplusClassifier(AutomaticRate):
         "precision_shape": [_POSITIVE],
         "precision_rate": [StrOptions({"auto"}), _POSITIVE, tuple, list],
         "prune": ["boolean"],
+        "engine": [StrOptions({"cpu", "cuda"})],
     }
 
     def __init__(
@@ -110,6 +118,7 @@ class SoftplusClassifier(AutomaticRate):
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
+        engine: Engine = "cpu",
         n_chains: int = 2,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -132,6 +141,7 @@ class SoftplusClassifier(AutomaticRate):
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
         self.prune = prune
+        self.engine = engine
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -154,10 +164,26 @@ class SoftplusClassifier(AutomaticRate):
 
     def _validate_params(self) -> None:
         super()._validate_params()
+        if self.engine == "cuda":
+            if self.prune:
+                raise ValueError("prune=True needs engine='cpu'")
+            array_module()  # complains if there is no GPU
         try:
             Softplus(rate=self._rate()).check()
         except ValueError as error:  # of a pair; it calls the argument by its name in Softplus
             raise ValueError(f"precision_{error}") from None
+
+    @property
+    def _engine(self) -> Engine:  # type: ignore[override]
+        return self.engine
+
+    def _predictor_type(self) -> type[Predictor]:
+        # a model that was fitted on a GPU predicts without one as well
+        if self.engine == "cuda" and available():
+            from pasb.engines.predict import DevicePredictor
+
+            return DevicePredictor
+        return Predictor
 
     def _binary_model(self) -> Softplus:
         return Softplus(

@@ -16,6 +16,7 @@ from pasb.binary.softplus import Softplus
 from pasb.classifiers.general import with_parameters
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.hyperplanes import Hyperplanes
+from pasb.sampling import Engine
 from pasb.scaling import Scaling
 from pasb.sticks import Direction
 from pasb.sweep import Scheme
@@ -48,7 +49,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     direction : {"both", "forward", "reverse"}, default="both"
         As in `SoftplusClassifier`; with "both", the hyperplanes of both directions become
         covariates of both.
-    precision, precision_shape, precision_rate, prune
+    precision, precision_shape, precision_rate, prune, engine
         As in `SoftplusClassifier`.
     {parameters}
 
@@ -100,6 +101,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
+        engine: Engine = "cpu",
         n_chains: int = 2,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -123,6 +125,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             precision_shape=precision_shape,
             precision_rate=precision_rate,
             prune=prune,
+            engine=engine,
             n_chains=n_chains,
             n_warmup=n_warmup,
             n_draws=n_draws,

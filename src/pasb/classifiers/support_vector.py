@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.base import BinaryModel
 from pasb.binary.support_vector import SupportVector
-from pasb.classifiers.general import StickBreakingClassifier, _cores, with_parameters
+from pasb.classifiers.general import StickBreakingClassifier, cores, with_parameters
 from pasb.kernel_columns import choose_landmarks, kernel_columns
 from pasb.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.rows import BLOCK
@@ -230,7 +230,7 @@ class StickSVMClassifier(StickBreakingClassifier):
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of chains that are short on purpose
             self._scores = cross_validate(
-                fit, categories, weights, widths, self.cv_folds, self._seed, _cores(self.n_jobs)
+                fit, categories, weights, widths, self.cv_folds, self._seed, cores(self.n_jobs)
             )
         return min(self._scores).width if self._scores else 1 / table.shape[1]
 
@@ -258,12 +258,12 @@ class StickSVMClassifier(StickBreakingClassifier):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
         check_is_fitted(self)
-        predictor, n_jobs = self._predictor(), _cores(self.n_jobs)
+        predictor, n_jobs = self._predictor(), cores(self.n_jobs)
         return np.concatenate([predictor.mean(part, n_jobs) for part in self._parts(X)])
 
     def sample_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:  # noqa: D102
         check_is_fitted(self)
-        predictor, n_jobs = self._predictor(n_draws), _cores(self.n_jobs)
+        predictor, n_jobs = self._predictor(n_draws), cores(self.n_jobs)
         parts = [predictor.samples(part, n_jobs) for part in self._parts(X)]
         return np.concatenate(parts, axis=1)
 

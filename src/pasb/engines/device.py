@@ -7,6 +7,8 @@ On a GPU the arrays are CuPy's, which also does the linear algebra; in the simul
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,9 @@ def simulated() -> bool:
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") == "1"
 
 
-THREADS = 4 if simulated() else 128  # of a block; the simulator has a Python thread for each
+# threads of a block; the simulator has a Python thread for each
+THREADS = 4 if simulated() else 128
+LANES, GROUP = (2, 2) if simulated() else (32, 16)  # of a block with two axes
 
 
 def array_module() -> Any:
@@ -41,6 +45,15 @@ def array_module() -> Any:
     return cupy
 
 
+def available() -> bool:
+    """Whether there is a GPU to use, with what is needed for it, or the simulator."""
+    try:
+        array_module()
+    except EngineError:
+        return False
+    return True
+
+
 def shared(function: Any) -> Any:
     """A compiled CPU function as a kernel can call it.
 
@@ -59,6 +72,63 @@ def shared(function: Any) -> Any:
 def _plain(argument: Any) -> Any:
     inside = getattr(argument, "__dict__", {}).get("_item")
     return argument if inside is None else inside._ary
+
+
+def view(array: Any) -> Any:
+    """An array as kernels take it; to make one takes longer than to launch a kernel."""
+    if simulated():
+        return array
+    from numba import cuda
+
+    return cuda.as_cuda_array(array, sync=False)
+
+
+class Launcher:
+    """Kernels on one stream, whose launches are recorded once and then replayed as graphs.
+
+    A launch takes Numba far longer than the GPU takes for a small kernel; a recorded sequence
+    is launched as one. Arrays are given by name and must stay where they are.
+
+    Parameters
+    ----------
+    views : dict
+        What `view` made of the arrays.
+    """
+
+    def __init__(self, views: dict[str, Any]):
+        self.views = views
+        self.stream, self._numba_stream = _stream()
+        self._graphs: dict[str, Any] = {}
+
+    def launch(self, kernel: Any, grid: Any, threads: Any, *arguments: Any) -> None:
+        """Start a kernel; arguments are numbers, or names of arrays."""
+        views = [self.views[a] if isinstance(a, str) else a for a in arguments]
+        kernel[grid, threads, self._numba_stream](*views)
+
+    def play(self, name: str, launches: Callable[[], None]) -> None:
+        """Launch a sequence of kernels that is the same every time."""
+        if simulated():
+            launches()
+        elif name not in self._graphs:
+            self._graphs[name] = None  # the first time it may have to be compiled
+            launches()
+        else:
+            if self._graphs[name] is None:
+                self.stream.begin_capture()
+                launches()
+                self._graphs[name] = self.stream.end_capture()
+            self._graphs[name].launch(self.stream)
+
+
+def _stream() -> tuple[Any, Any]:
+    """A stream as CuPy and as Numba know it."""
+    if simulated():
+        return nullcontext(), 0
+    import cupy
+    from numba import cuda
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    return stream, cuda.external_stream(stream.ptr)
 
 
 def free_bytes(xp: Any) -> int:

@@ -4,25 +4,52 @@ Given the orders, all sticks of all chains are independent, and so are the exper
 once its latents are drawn. So a sweep is a few launches over all of them: predictors by one
 matrix product, latents, and for each layer Polya-Gamma variables, all weighted Gram matrices as
 one product with the table of column products, and all draws of coefficients.
+
+Nothing is allocated in a sweep, the kernels between two matrix products are replayed as graphs,
+and the host waits only for the sums of log-probabilities.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, IMPUTED, Keys
 from pasb.binary.softplus import Softplus
-from pasb.engines import softplus_kernels as kernels
-from pasb.engines.device import THREADS, array_module, free_bytes, to_host
+from pasb.engines import softplus_centre as centre
+from pasb.engines import softplus_rows as row_kernels
+from pasb.engines.device import (
+    GROUP,
+    LANES,
+    THREADS,
+    Launcher,
+    array_module,
+    free_bytes,
+    to_host,
+    view,
+)
 from pasb.errors import EngineError
 from pasb.orders import OrderTable, swap_moves
-from pasb.rows import unblocked
+from pasb.rows import Rows, unblocked
 from pasb.sweep import Problem
 
-PARAMETERS = ("coef", "weight", "active", "precision", "rate", "mass", "scale")
+STATE = ("coef", "weight", "active", "precision", "rate", "mass", "scale")
+STACKS = 64  # QR decompositions at the same time
+STACK_BYTES = 2**30  # for all of them
+MANY_COLUMNS = 64  # from here on a Cholesky decomposition is shared by more threads
+SHARE = 0.9  # of the free memory
+
+
+class Place(NamedTuple):
+    """A chain of a batch: what it samples, and the keys of its random numbers."""
+
+    problem: Problem
+    seed: int
+    chain: int
 
 
 class SoftplusBatch:
@@ -30,60 +57,62 @@ class SoftplusBatch:
 
     Parameters
     ----------
-    problems : list of Problem
-        One for each chain, of the same rows and binary model.
-    chains : list of int
-        The numbers of the chains, which key their random numbers.
-    seed : int
+    places : sequence of Place
+        Chains of one scheme and one binary model, but for the prior of the rates; of tables
+        with the same number of columns and categories. Chains of the same table stand
+        together, and all tables have as many.
+    fits_reference : bool, default=False
+        Fit the reference category too, to its one-against-the-rest labels, as the printed
+        algorithm does.
     """
 
-    def __init__(self, problems: list[Problem], chains: list[int], seed: int):
-        xp = self.xp = array_module()
-        problem = problems[0]
+    def __init__(self, places: Sequence[Place], *, fits_reference: bool = False):
+        self.xp = array_module()
+        self.places, problem = list(places), places[0].problem
         if not isinstance(problem.model, Softplus) or problem.model.prune:
             raise EngineError("engine='cuda' runs softplus models, without pruning; use 'cpu'")
-        self.problems, self.model, self.seed = problems, problem.model, seed
-        self.chain_numbers = np.array(chains)
-        rows = problem.rows
-        self.n_chains, self.n_categories = len(problems), rows.n_categories
-        self.n_experts, self.n_layers = int(self.model.n_experts), int(self.model.n_layers)
-        self.n_rows, self.n_columns = rows.n_rows, rows.n_columns
-        # the printed algorithm fits the reference too
-        self.n_sticks = self.n_categories - (problem.scheme == "exact")
+        model = self.model = problem.model
+        self.tables = _tables(self.places)
+        rows = self.tables[0]
+        self.fits_reference = fits_reference
+        self.n_chains, self.n_categories = len(self.places), rows.n_categories
+        self.n_experts, self.n_layers = int(model.n_experts), int(model.n_layers)
+        self.n_rows, self.n_columns = max(r.n_rows for r in self.tables), rows.n_columns
+        self.n_sticks = self.n_categories - (not fits_reference)
+        self.n_problems = self.n_chains * self.n_sticks
+        self.n_vectors = self.n_problems * self.n_experts
+        self.infers = np.array([place.problem.fixed_order is None for place in self.places])
         self._check_memory()
-        table = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
-        self.table = xp.asarray(np.ascontiguousarray(table.T))
-        a, b = np.tril_indices(self.n_columns)
-        self.products = self.table.T[:, a] * self.table.T[:, b]
-        self.category = xp.asarray(rows.categories.astype(np.int32))
-        self.bounds = xp.asarray(rows.bounds)
-        self.hypers = xp.asarray(
-            np.array(
-                [
-                    self.model.mass_shape,
-                    self.model.mass_rate,
-                    self.model.scale_shape,
-                    self.model.scale_rate,
-                ],
-                dtype=np.float64,
-            )
-        )
-        self.rate_prior = xp.asarray(np.array(self.model.rate_prior))
-        self.ard = self.model.precision == "ard"
-        self.sized = kernels.of_size(self.n_experts, self.n_layers)
-        self.n_fallbacks = 0
+        self.sized = row_kernels.of_size(self.n_experts, self.n_layers)
+        self.arrays: dict[str, Any] = {}
+        self.views: dict[str, Any] = {}
+        self.launcher = Launcher(self.views)
+        self._launch, self._play = self.launcher.launch, self.launcher.play
+        with self.launcher.stream:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        model = self.model
+        self._put_table()
+        hypers = [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate]
+        self._put("hypers", np.array(hypers, dtype=np.float64))
+        step = self.n_chains // len(self.tables)
+        models = [place.problem.model for place in self.places[::step]]
+        self._put("rate_prior", np.array([own.rate_prior for own in models]))
         self._allocate()
 
+    @property
     def _bytes_of_a_chain(self) -> int:
-        vectors = self.n_sticks * self.n_experts
-        columns = self.n_columns * (self.n_columns + 1)
-        large = vectors * self.n_rows * (2 * self.n_layers + 4)
-        table = self.n_categories * self.n_experts * self.n_layers * self.n_rows
-        return 8 * (large + table + vectors * 2 * columns)
+        experts, n = self.n_sticks * self.n_experts, self.n_columns
+        by_row = experts * (3 * 8 + 1 + 2 * 8 * self.n_layers)
+        sums = self.n_categories * self.n_experts * self.n_layers
+        numbers = sums * (self.n_rows + 4 * n) + experts * (3 * n * n // 2 + 5 * n)
+        return by_row * self.n_rows + 8 * numbers
 
     def _check_memory(self) -> None:
-        need, free = self._bytes_of_a_chain(), int(0.9 * free_bytes(self.xp))
-        fixed = 8 * self.n_rows * self.n_columns * (self.n_columns + 3)
+        need, free = self._bytes_of_a_chain, int(SHARE * free_bytes(self.xp))
+        n = self.n_columns
+        fixed = 4 * len(self.tables) * self.n_rows * n * (n + 3) + self._n_stacks * self._stack
         if fixed + need * self.n_chains > free:
             most = max(0, (free - fixed) // need)
             raise EngineError(
@@ -91,226 +120,275 @@ class SoftplusBatch:
                 f"GPU memory and {free / 2**30:.1f} are free: {most} chains fit"
             )
 
+    @property
+    def _stack(self) -> int:
+        return 8 * self.n_columns * (self.n_rows + self.n_columns)
+
+    @property
+    def _n_stacks(self) -> int:
+        return int(np.clip(STACK_BYTES // self._stack, 1, min(STACKS, self.n_vectors)))
+
+    def _put(self, name: str, values: Any) -> None:
+        """Have an array on the device, and what kernels take."""
+        if name in self.arrays:
+            self.arrays[name][...] = self.xp.asarray(values)
+        else:
+            self.arrays[name] = self.xp.asarray(values)
+            self.views[name] = view(self.arrays[name])
+
+    def _put_table(self) -> None:
+        shape = (len(self.tables), self.n_columns, self.n_rows)
+        table = np.zeros(shape)
+        category = np.full((len(self.tables), self.n_rows), self.n_categories, dtype=np.int32)
+        for g, rows in enumerate(self.tables):
+            table[g, :, : rows.n_rows] = unblocked(rows.blocks, rows.n_rows, rows.n_columns).T
+            category[g, : rows.n_rows] = rows.categories
+        self._put("table", table)
+        self._put("category", category)
+        self._put("bounds", np.stack([rows.bounds for rows in self.tables]))
+        a, b = np.tril_indices(self.n_columns)
+        device = self.arrays["table"]
+        # by rows, as the matrix products want them
+        self._put("by_row", self.xp.ascontiguousarray(device.transpose(0, 2, 1)))
+        by_row = self.arrays["by_row"]
+        self._put("products", by_row[:, :, a] * by_row[:, :, b])
+
     def _allocate(self) -> None:
-        xp, n = self.xp, self.n_columns
-        vectors = self.n_chains * self.n_sticks * self.n_experts
-        self.theta = xp.zeros((self.n_layers, vectors, self.n_rows))
-        self.active = xp.zeros((vectors, self.n_rows), dtype=np.int8)
-        self.log_exposure, self.weights, self.shares = (
-            xp.zeros((vectors, self.n_rows)) for _ in range(3)
-        )
-        self.factors = xp.zeros((vectors, n, n))
-        self.scales, self.works = xp.zeros((vectors, n)), xp.zeros((vectors, n))
-        self.failed = xp.zeros(vectors, dtype=np.int32)
-        self.frozen = xp.zeros(1, dtype=np.int64)
-
-    def start(self, orders: NDArray[np.int64], parameters: list[dict[str, NDArray]]) -> None:
-        """Take over orders, (chains, categories), and each chain's parameters."""
-        self.state = {
-            name: self.xp.asarray(np.stack([own[name] for own in parameters]))
-            for name in PARAMETERS
+        xp, n, t, rows = self.xp, self.n_columns, self.n_layers, self.n_rows
+        v, slots = self.n_vectors, self.n_chains * self.n_categories
+        shapes = {
+            "psi": (t, v, rows),
+            "theta": (t, v, rows),
+            "log_exposure": (v, rows),
+            "weights": (v, rows),
+            "shares": (v, rows),
+            "own_coef": (t, v, n),
+            "own_weight": (v, 1),
+            "gram": (v, n * (n + 1) // 2),
+            "linear": (v, n),
+            "factors": (v, n, n),
+            "scales": (v, n),
+            "works": (v, n),
+            "stacks": (self._n_stacks, n, rows + n),
+            "n_active": (self.n_problems, self.n_experts),
+            "exposure": (self.n_problems, self.n_experts),
+            "all_psi": (slots, self.n_experts, t, rows),
+            "sums": (2, slots, self.n_categories),
         }
-        self.orders = np.array(orders)
-        self._place()
+        for name, shape in shapes.items():
+            self._put(name, xp.zeros(shape))
+        self._put("row_active", xp.zeros((v, rows), dtype=np.int8))
+        self._put("failed", xp.zeros(v, dtype=np.int32))
+        self._put("sweep", xp.zeros(1, dtype=np.int64))
+        self._put("guards", xp.zeros(2, dtype=np.int64))
+        for name in ("psi", "theta", "own_coef"):  # layer by layer
+            for layer in range(t):
+                self.views[f"{name} {layer}"] = view(self.arrays[name][layer])
 
-    def _place(self) -> None:
-        """What follows from the orders: the parts of the categories on each stick."""
-        parts = np.empty((self.n_chains, self.n_sticks, self.n_categories), dtype=np.int8)
-        for c, problem in enumerate(self.problems):
-            stop, go_on = problem.labels
-            before = IMPUTED if problem.augmented else ABSENT
-            for j in range(self.n_sticks):
-                order = self.orders[c]
-                parts[c, j, order[:j]] = before if j < self.n_categories - 1 else go_on
-                parts[c, j, order[j + 1 :]] = go_on
-                parts[c, j, order[j]] = stop
-        sticks = np.tile(np.arange(self.n_sticks), (self.n_chains, 1))
-        names = np.stack(
-            [np.full_like(sticks, self.seed), self.chain_numbers[:, None] + 0 * sticks, sticks],
-            axis=2,
-        )
-        self.parts = self.xp.asarray(parts.reshape(-1, self.n_categories))
-        self.names = self.xp.asarray(names.reshape(-1, 3))
-        self.where = (
-            self.xp.asarray(np.arange(self.n_chains)[:, None]),
-            self.xp.asarray(self.orders[:, : self.n_sticks].copy()),
-        )
+    def start(
+        self, orders: Sequence[NDArray[np.int64]], parameters: Sequence[dict[str, NDArray]]
+    ) -> None:
+        """Take over each chain's order and parameters."""
+        self.orders = np.array(orders)
+        with self.launcher.stream:
+            for name in STATE:
+                self._put(name, np.concatenate([own[name] for own in parameters]))
+            self._put_orders()
+
+    def _put_orders(self) -> None:
+        """What follows from the orders: the slots and the parts of the categories."""
+        s, sticks = self.n_categories, np.arange(self.n_sticks)[:, None]
+        position = np.argsort(self.orders, axis=1)[:, None]  # chains, 1, categories
+        first = self.places[0].problem
+        labels = np.array([place.problem.labels for place in self.places])[:, :, None, None]
+        before: Any = IMPUTED if first.augmented else ABSENT
+        # the printed algorithm tells the reference from all others
+        early = np.where(sticks < s - 1, before, labels[:, 1])
+        parts = np.where(position < sticks, early, labels[:, 1])
+        parts = np.where(position == sticks, labels[:, 0], parts)
+        padded = np.full((*parts.shape[:2], s + 1), ABSENT, dtype=np.int8)
+        padded[:, :, :s] = parts
+        chain = np.arange(self.n_chains)[:, None] * s
+        self._put("parts", padded.reshape(-1, s + 1))
+        self._put("slots", (chain + self.orders[:, : self.n_sticks]).ravel())
+        self._put("references", np.where(self.infers, chain[:, 0] + self.orders[:, -1], -1))
+        if "names" not in self.arrays:
+            keys = np.array([(place.seed, place.chain) for place in self.places])
+            names = np.empty((self.n_chains, s, 3), dtype=np.int64)
+            names[:, :, :2] = keys[:, None]
+            names[:, :, 2] = np.arange(s)
+            self._put("names", names[:, : self.n_sticks].reshape(-1, 3).copy())
+            self._put("reference_names", names[:, -1].copy())
+
+    def _by_table(self, name: str, layer: int | None = None) -> Any:
+        """An array with a first axis for the tables, for matrix products."""
+        array = self.arrays[name] if layer is None else self.arrays[name][layer]
+        return array.reshape(len(self.tables), -1, array.shape[-1])
+
+    def _predict(self, layer: int) -> None:
+        out = self._by_table("psi", layer)
+        self.xp.matmul(self._by_table("own_coef", layer), self.arrays["table"], out=out)
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         """One sweep of all chains; their log-likelihoods."""
-        self._update_sticks(number)
-        infers = self.problems[0].fixed_order is None
-        if infers and self.problems[0].scheme == "exact":
-            self._draw_references(number)
-        success, failure = self._tabulate()
-        out = np.empty(self.n_chains)
-        self.swaps_accepted = np.zeros(self.n_chains, dtype=np.int64)
-        for c, problem in enumerate(self.problems):
-            table = OrderTable.of(success[c], failure[c], problem.direction)
-            if infers:
-                table.reference[:] = 0.0  # the pseudo-prior is the prior
-                keys = Keys(self.seed, int(self.chain_numbers[c]), number)
-                self.swaps_accepted[c] = swap_moves(
-                    *table, self.orders[c], problem.n_swaps, keys.at(self.n_categories)
-                )
-            out[c] = table.log_likelihood(self.orders[c])
-        if infers:
-            self._place()
+        with self.launcher.stream:
+            self.arrays["sweep"].fill(number)
+            self._update_sticks()
+            success, failure = self._tabulate()
+            out = np.empty(self.n_chains)
+            self.swaps_accepted = np.zeros(self.n_chains, dtype=np.int64)
+            for c, (problem, seed, chain) in enumerate(self.places):
+                table = OrderTable.of(success[c], failure[c], problem.direction)
+                order = self.orders[c]
+                if self.infers[c]:  # the pseudo-prior is the prior: no term for the reference
+                    key = Keys(seed, chain, number).at(self.n_categories)
+                    self.swaps_accepted[c] = swap_moves(*table, order, problem.n_swaps, key)
+                out[c] = table.log_likelihood(order)
+            if self.swaps_accepted.any():
+                self._put_orders()
         return out
 
-    def _update_sticks(self, number: int) -> None:
-        xp, n_rows = self.xp, self.n_rows
-        k, t, n = self.n_experts, self.n_layers, self.n_columns
-        own = {name: values[self.where] for name, values in self.state.items()}
-        n_problems = self.n_chains * self.n_sticks
-        by_layer = [
-            xp.ascontiguousarray(own[name].reshape(-1, t, n).transpose(1, 0, 2))
-            for name in ("coef", "precision")
-        ]
-        coef, precision = by_layer
-        weight = own["weight"].reshape(n_problems, k)
-        psi = (coef.reshape(-1, n) @ self.table).reshape(t, -1, n_rows)
-        blocks = -(-n_rows // THREADS)
-        names, parts, category = self.names, self.parts, self.category
-        self.sized.latents[(blocks, n_problems), THREADS](
-            psi,
-            weight,
-            names,
-            parts,
-            category,
-            number,
-            self.active,
-            self.log_exposure,
-            self.theta,
-        )
-        every_row = (blocks, n_problems * k), THREADS
-        for layer in range(t):
-            shape = self.theta[layer + 1] if layer + 1 < t else weight.reshape(-1, 1)
-            kernels.polya_gammas[every_row](
-                psi[layer],
-                self.log_exposure,
-                self.active,
-                shape,
-                layer,
-                names,
-                parts,
-                category,
-                number,
-                self.weights,
-                self.shares,
-                self.frozen,
-            )
-            self._draw_layer(layer, number, coef[layer], precision[layer])
-            xp.matmul(coef[layer], self.table, out=psi[layer])
-            kernels.add_exposure[every_row](psi[layer], parts, category, self.log_exposure)
-        self._draw_hyperparameters(number, own, coef)
+    def _update_sticks(self) -> None:
+        xp, arrays = self.xp, self.arrays
+        self._play("gather", self._gather)
+        for layer in range(self.n_layers):
+            self._predict(layer)
+        self._play("latents", self._draw_latents)
+        for layer in range(self.n_layers):
+            self._play(f"weights {layer}", partial(self._draw_row_weights, layer))
+            xp.matmul(self._by_table("weights"), arrays["products"], out=self._by_table("gram"))
+            xp.matmul(self._by_table("shares"), arrays["by_row"], out=self._by_table("linear"))
+            self._play(f"coefficients {layer}", partial(self._draw_coefficients, layer))
+            self._predict(layer)
+        self._play("hyperparameters", self._draw_hyperparameters)
 
-    def _draw_layer(self, layer: int, number: int, coef: Any, precision: Any) -> None:
+    def _gather(self) -> None:
+        n_blocks = -(-self.n_vectors * self.n_layers * self.n_columns // THREADS)
+        arrays = ("slots", "coef", "weight", "own_coef", "own_weight")
+        self._launch(row_kernels.gather, n_blocks, THREADS, *arrays)
+
+    def _draw_latents(self) -> None:
+        self._launch(
+            self.sized.latents,
+            (self._row_blocks, self.n_problems),
+            THREADS,
+            *("psi", "own_weight", "names", "parts", "category", "sweep"),
+            *("row_active", "log_exposure", "theta"),
+        )
+
+    @property
+    def _row_blocks(self) -> int:
+        return -(-self.n_rows // THREADS)
+
+    def _draw_row_weights(self, layer: int) -> None:
+        """Exposures under the coefficients of the layer below, and Polya-Gamma variables."""
+        if layer > 0:
+            self._add_exposure(layer - 1)
+        shape = f"theta {layer + 1}" if layer + 1 < self.n_layers else "own_weight"
+        self._launch(
+            row_kernels.polya_gammas,
+            (self._row_blocks, self.n_vectors),
+            THREADS,
+            *(f"psi {layer}", "log_exposure", "row_active", shape, layer),
+            *("names", "parts", "category", "sweep", "weights", "shares", "guards"),
+        )
+
+    def _add_exposure(self, layer: int) -> None:
+        arrays = (f"psi {layer}", "parts", "category", "log_exposure")
+        grid = (self._row_blocks, self.n_vectors)
+        self._launch(row_kernels.add_exposure, grid, THREADS, *arrays)
+
+    def _draw_coefficients(self, layer: int) -> None:
         """Coefficients of one layer of all experts of all sticks."""
-        gram = self.weights @ self.products
-        linear = self.shares @ self.table.T
-        n_vectors = len(linear)
-        work = self.factors, self.scales, self.works
-        kernels.draw_coefficients[n_vectors, THREADS](
-            gram, linear, precision, layer, self.names, number, *work, coef, self.failed
+        own = f"own_coef {layer}"
+        more = 1 if self.n_columns < MANY_COLUMNS else 4
+        self._launch(
+            centre.draw_coefficients,
+            self.n_vectors,
+            more * THREADS,
+            *("gram", "linear", "precision", layer, "slots", "names", "sweep"),
+            *("factors", "scales", "works", own, "coef", "failed"),
         )
-        which = self.xp.flatnonzero(self.failed)
-        self.n_fallbacks += len(which)
-        height = self.n_rows + self.n_columns
-        at_once = max(1, 2**31 // (8 * height * self.n_columns))
-        for first in range(0, len(which), at_once):
-            some = which[first : first + at_once]
-            stacks = self.xp.empty((len(some), self.n_columns, height))
-            kernels.draw_by_reflections[len(some), THREADS](
-                some,
-                self.table,
-                self.weights,
-                linear,
-                precision,
-                layer,
-                self.names,
-                number,
-                stacks,
-                *work,
-                coef,
-            )
+        self._launch(
+            centre.draw_by_reflections,
+            self._n_stacks,
+            (LANES, GROUP),
+            *("table", "weights", "linear", "precision", layer, "slots", "names", "sweep"),
+            *("stacks", "factors", "scales", "works", own, "coef", "failed", "guards"),
+        )
 
-    def _draw_hyperparameters(self, number: int, own: dict[str, Any], coef: Any) -> None:
-        xp, k, t, n = self.xp, self.n_experts, self.n_layers, self.n_columns
-        n_problems = self.n_chains * self.n_sticks
-        n_active, exposure = xp.zeros((n_problems, k)), xp.zeros((n_problems, k))
-        kernels.count_active[n_problems * k, THREADS](
-            self.active, self.log_exposure, self.parts, self.category, n_active, exposure
+    def _draw_hyperparameters(self) -> None:
+        """What is left once all layers are done; then the references of the chains' orders."""
+        self._add_exposure(self.n_layers - 1)
+        self._launch(
+            row_kernels.count_active,
+            self.n_vectors,
+            THREADS,
+            *("row_active", "log_exposure", "parts", "category", "n_active", "exposure"),
         )
-        new = {
-            "coef": xp.ascontiguousarray(coef.transpose(1, 0, 2)).reshape(n_problems, k, t, n),
-            **{
-                name: xp.ascontiguousarray(own[name].reshape(n_problems, *own[name].shape[2:]))
-                for name in ("weight", "mass", "scale", "precision", "rate")
-            },
-        }
-        kernels.draw_hyperparameters[-(-n_problems // THREADS), THREADS](
-            n_active,
-            exposure,
-            self.hypers,
-            self.ard,
-            float(self.model.shape),
-            self.rate_prior,
-            self.names,
-            number,
-            *new.values(),
+        self._launch(
+            centre.draw_gamma_process,
+            self.n_problems,
+            THREADS,
+            *("n_active", "exposure", "hypers", "slots", "names", "sweep"),
+            *("weight", "active", "mass", "scale"),
         )
-        new["active"] = n_active
-        for name, values in new.items():
-            self.state[name][self.where] = values.reshape(
-                self.n_chains, self.n_sticks, *values.shape[1:]
+        ard, shape = self.model.precision == "ard", float(self.model.shape)
+        if ard:
+            self._launch(
+                centre.draw_precisions,
+                (self.n_vectors, self.n_layers),
+                THREADS,
+                *(shape, "rate_prior", "slots", "names", "sweep", "coef", "precision", "rate"),
             )
-
-    def _draw_references(self, number: int) -> None:
-        """The reference's parameters of every chain from the prior."""
-        xp, last = self.xp, self.n_categories - 1
-        names = np.column_stack(
-            [
-                np.full(self.n_chains, self.seed),
-                self.chain_numbers,
-                np.full(self.n_chains, last),
-            ]
-        )
-        where = xp.asarray(np.arange(self.n_chains)), xp.asarray(self.orders[:, -1].copy())
-        drawn = ("coef", "weight", "precision", "rate", "mass", "scale")
-        own = [xp.ascontiguousarray(self.state[name][where]) for name in drawn]
-        kernels.draw_references[-(-self.n_chains // THREADS), THREADS](
-            self.hypers,
-            self.ard,
-            float(self.model.shape),
-            self.rate_prior,
-            xp.asarray(names),
-            number,
-            *own,
-        )
-        for name, values in zip(drawn, own, strict=True):
-            self.state[name][where] = values
-        self.state["active"][where] = 0.0
+        if self.infers.any() and not self.fits_reference:
+            self._launch(
+                centre.draw_references,
+                -(-self.n_chains // THREADS),
+                THREADS,
+                *("hypers", ard, shape, "rate_prior", "references", "reference_names", "sweep"),
+                *("coef", "weight", "active", "precision", "rate", "mass", "scale"),
+            )
 
     def _tabulate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sums of log-probabilities, (chains, categories, categories)."""
-        xp, s = self.xp, self.n_categories
-        vectors = self.n_chains * s
-        psi = (self.state["coef"].reshape(-1, self.n_columns) @ self.table).reshape(
-            vectors, self.n_experts, self.n_layers, self.n_rows
-        )
-        success, failure = xp.zeros((vectors, s)), xp.zeros((vectors, s))
-        self.sized.log_sums[(vectors, s), THREADS](
-            psi, self.state["weight"].reshape(vectors, -1), self.bounds, success, failure
-        )
-        shape = (self.n_chains, s, s)
-        return to_host(success).reshape(shape), to_host(failure).reshape(shape)
+        s = self.n_categories
+        out = self._by_table("all_psi")
+        self.xp.matmul(self._by_table("coef"), self.arrays["table"], out=out)
+        self._play("sums", self._sum)
+        success, failure = to_host(self.arrays["sums"]).reshape(2, self.n_chains, s, s).copy()
+        return success, failure
 
-    @property
-    def guards(self) -> dict[str, int]:
-        """How often each numerical guard fired."""
-        return {"qr_fallbacks": self.n_fallbacks, "frozen_rows": int(to_host(self.frozen)[0])}
+    def _sum(self) -> None:
+        grid = (self.n_chains * self.n_categories, self.n_categories)
+        self._launch(self.sized.log_sums, grid, THREADS, "all_psi", "weight", "bounds", "sums")
 
-    def kept(self, names: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
-        """Parameters of all chains on the host."""
-        return {name: to_host(self.state[name]).copy() for name in names}
+    def take_guards(self) -> dict[str, int]:
+        """How often each numerical guard fired since the last call, in all chains together."""
+        with self.launcher.stream:
+            qr, frozen = map(int, to_host(self.arrays["guards"]))
+            self.arrays["guards"].fill(0)
+        return {"qr_fallbacks": qr, "frozen_rows": frozen}
+
+    def parameters(self, names: Sequence[str] = STATE) -> dict[str, NDArray[np.float64]]:
+        """Parameters on the host, with the chains on the first axis."""
+        out = {}
+        with self.launcher.stream:
+            for name in names:
+                values = to_host(self.arrays[name])
+                out[name] = values.reshape(self.n_chains, -1, *values.shape[1:]).copy()
+        return out
+
+
+def _tables(places: Sequence[Place]) -> list[Rows]:
+    """The tables of a batch, each once."""
+    tables: dict[int, Rows] = {}
+    owners = []
+    for place in places:
+        rows = place.problem.rows
+        tables[id(rows)] = rows
+        owners.append(list(tables).index(id(rows)))
+    counts = np.bincount(owners)
+    if (np.diff(owners) < 0).any() or (counts != counts[0]).any():
+        raise ValueError("chains of a table must stand together, and every table have as many")
+    return list(tables.values())

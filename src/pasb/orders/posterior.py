@@ -76,7 +76,7 @@ def order_evidence(
            [0.3, nan, 0.2],
            [0.5, 0.8, nan]])
     """
-    from pasb.classifiers.general import _cores
+    from pasb.classifiers.general import cores
     from pasb.classifiers.logistic import StickLogisticClassifier
     from pasb.fingerprint import seed_of
     from pasb.sampling import one_blas_thread
@@ -97,7 +97,7 @@ def order_evidence(
     binary = model._binary_model()
     with one_blas_thread():
         problem = Problem(rows, binary, model._directions[0])
-        store = problem.approximations(_cores(model.n_jobs))
+        store = problem.approximations(cores(model.n_jobs))
         if store is None:
             raise ValueError(
                 f"order_evidence needs a binary model with normal approximations (logistic, robit "

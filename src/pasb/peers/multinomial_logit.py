@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.prior import CoefficientPrior
-from pasb.classifiers.general import _cores
+from pasb.classifiers.general import cores
 from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
 from pasb.fingerprint import seed_of
@@ -167,7 +167,7 @@ class BayesianMultinomialLogit(ClassifierMixin, BaseEstimator):
         return self
 
     def _sample(self, rows: Rows, prior: CoefficientPrior, seed: int) -> SoftmaxDraws:
-        n_jobs = min(_cores(self.n_jobs), int(self.n_chains))
+        n_jobs = min(cores(self.n_jobs), int(self.n_chains))
         stopped = Event()
 
         def run(chain: int):

@@ -1,0 +1,48 @@
+"""What the kernels of a softplus update have in common."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda
+
+from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.engines.device import simulated
+from pasb.variates import scalar
+
+stream_key = scalar.stream_key
+# in the simulator a compiled function would turn unsigned numbers into Python's
+open_stream = scalar.open_stream.py_func if simulated() else scalar.open_stream
+
+
+@cuda.jit(device=True)
+def key_of(name, sweep, expert, kind):
+    """Key of the streams of an expert; `name` is the seed, the chain and the stick."""
+    return np.uint64(stream_key(name[0], name[1], sweep, name[2], np.int64(expert), kind))
+
+
+@cuda.jit(device=True)
+def with_layer(psi, log_q):
+    """log q_t from psi_t and log q_(t-1)."""
+    x = psi + log_q
+    if x < LINEAR_BELOW:
+        return x
+    return math.log(x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x)))
+
+
+@cuda.jit(device=True)
+def block_sum(values, value):
+    """Sum over the threads of a block, in a fixed order; all threads get it."""
+    i = cuda.threadIdx.x
+    values[i] = value
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if i < step:
+            values[i] += values[i + step]
+        cuda.syncthreads()
+        step //= 2
+    total = values[0]
+    cuda.syncthreads()
+    return total

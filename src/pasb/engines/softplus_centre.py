@@ -1,0 +1,365 @@
+"""The centre half of a softplus update as CUDA kernels: coefficients and hyperparameters.
+
+State arrays have a *slot* for each category of each chain; `slots` says which one a problem, a
+stick of a chain, belongs to. Sums are taken in a fixed order: the same keys give the same draws.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import cuda
+
+from pasb.binary import softplus_prior
+from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
+from pasb.binary.softplus_prior import ALL
+from pasb.engines.device import GROUP, LANES, THREADS, shared
+from pasb.engines.parts import block_sum, key_of, open_stream
+from pasb.variates import scalar
+
+normal = shared(scalar.normal)
+draw_seats = shared(softplus_prior.draw_seats)
+draw_weights_given = shared(softplus_prior.draw_weights_given)
+draw_precision = shared(softplus_prior.draw_precision)
+draw_rate = shared(softplus_prior.draw_rate)
+draw_from_prior = shared(softplus_prior.draw_from_prior)
+
+LEAST_SQUARE = 1e-14  # of a pivot where the diagonal was 1: less is rounding error
+
+
+@cuda.jit(device=True)
+def factorise(factor, n):
+    """Cholesky factor in place (lower), by the threads of a block; the least pivot, or -1."""
+    i0, step = cuda.threadIdx.x, cuda.blockDim.x
+    least = 1.0
+    for j in range(n):
+        square = factor[j, j]
+        if not square > LEAST_SQUARE:
+            return -1.0
+        pivot = math.sqrt(square)
+        least = min(least, pivot)
+        cuda.syncthreads()
+        for i in range(j + i0, n, step):
+            factor[i, j] = pivot if i == j else factor[i, j] / pivot
+        cuda.syncthreads()
+        width = n - j - 1
+        for k in range(i0, width * width, step):
+            a, b = j + 1 + k // width, j + 1 + k % width
+            if b <= a:
+                factor[a, b] -= factor[a, j] * factor[b, j]
+        cuda.syncthreads()
+    return least
+
+
+@cuda.jit(device=True)
+def draw_with_factor(factor, scale, linear, key, n, thread, step, work, out):
+    """Add S L^-T (L^-1 S linear + z) to `out`, by the threads of a block."""
+    for v in range(thread, n, step):
+        work[v] = linear[v] * scale[v]
+    cuda.syncthreads()
+    for j in range(n):
+        if thread == 0:
+            work[j] /= factor[j, j]
+        cuda.syncthreads()
+        for v in range(j + 1 + thread, n, step):
+            work[v] -= factor[v, j] * work[j]
+        cuda.syncthreads()
+    for v in range(thread, n, step):
+        z, _ = normal(open_stream(key, v))
+        work[v] += z
+    cuda.syncthreads()
+    for j in range(n - 1, -1, -1):
+        if thread == 0:
+            work[j] /= factor[j, j]
+        cuda.syncthreads()
+        for v in range(thread, j, step):
+            work[v] -= factor[j, v] * work[j]
+        cuda.syncthreads()
+    for v in range(thread, n, step):
+        out[v] += scale[v] * work[v]
+    cuda.syncthreads()
+
+
+@cuda.jit
+def draw_coefficients(
+    gram,
+    linear,
+    precision,
+    layer,
+    slots,
+    names,
+    sweep,
+    factors,
+    scales,
+    works,
+    own_coef,
+    coef,
+    failed,
+):
+    """The coefficients of one layer given the sums; one block a vector.
+
+    `gram` has the lower triangle, row by row; `own_coef` are the vectors' coefficients of the
+    layer, `coef` and `precision` those of all slots. Where Cholesky fails, `failed` says so
+    and nothing is drawn.
+    """
+    vector = cuda.blockIdx.x
+    n = linear.shape[1]
+    n_experts = coef.shape[1]
+    problem, expert = vector // n_experts, vector % n_experts
+    slot = slots[problem]
+    factor, scale = factors[vector], scales[vector]
+    alpha, beta, right = precision[slot, expert, layer], own_coef[vector], linear[vector]
+    i0, step = cuda.threadIdx.x, cuda.blockDim.x
+    for v in range(i0, n, step):
+        right[v] -= alpha[v] * beta[v]
+    bad = False
+    for v in range(n):
+        diagonal = gram[vector, v * (v + 1) // 2 + v] + alpha[v]
+        bad = bad or not (diagonal > 0.0 and diagonal < np.inf)
+    if bad:
+        if i0 == 0:
+            failed[vector] = 1
+        return
+    for v in range(i0, n, step):
+        scale[v] = 1.0 / math.sqrt(gram[vector, v * (v + 1) // 2 + v] + alpha[v])
+    cuda.syncthreads()
+    for k in range(i0, n * n, step):
+        a, b = k // n, k % n
+        if b < a:
+            factor[a, b] = gram[vector, a * (a + 1) // 2 + b] * scale[a] * scale[b]
+        elif a == b:
+            factor[a, a] = 1.0
+    cuda.syncthreads()
+    least = factorise(factor, n)
+    if least < LEAST_PIVOT:
+        if i0 == 0:
+            failed[vector] = 1
+        return
+    if i0 == 0:
+        failed[vector] = 0
+    key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
+    draw_with_factor(factor, scale, right, key, n, i0, step, works[vector], beta)
+    for v in range(i0, n, step):
+        coef[slot, expert, layer, v] = beta[v]
+
+
+@cuda.jit(device=True)
+def lane_sums(values, value):
+    """Sums over the lanes, threads of the same second index; all of its threads get theirs."""
+    lane, member = cuda.threadIdx.x, cuda.threadIdx.y
+    values[member, lane] = value
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if lane < step:
+            values[member, lane] += values[member, lane + step]
+        cuda.syncthreads()
+        step //= 2
+    total = values[member, 0]
+    cuda.syncthreads()
+    return total
+
+
+@cuda.jit
+def draw_by_reflections(
+    table,
+    weights,
+    linear,
+    precision,
+    layer,
+    slots,
+    names,
+    sweep,
+    stacks,
+    factors,
+    scales,
+    works,
+    own_coef,
+    coef,
+    failed,
+    guards,
+):
+    """The draws that failed, by QR decompositions of [sqrt(W) X; sqrt(alpha)].
+
+    Blocks share out the failures; `stacks` is (blocks, columns, rows + columns), each a matrix
+    by columns. In a block the lanes go along a column, and several columns are done at once.
+    """
+    values = cuda.shared.array((GROUP, LANES), np.float64)
+    n, n_rows = table.shape[1:]
+    height = n_rows + n
+    n_experts = coef.shape[1]
+    n_vectors, n_problems = failed.shape[0], names.shape[0]
+    lane, lanes = cuda.threadIdx.x, cuda.blockDim.x
+    member, members = cuda.threadIdx.y, cuda.blockDim.y
+    stack = stacks[cuda.blockIdx.x]
+    seen = 0
+    for vector in range(n_vectors):
+        if failed[vector] == 0:
+            continue
+        mine = seen % cuda.gridDim.x == cuda.blockIdx.x
+        seen += 1
+        if not mine:
+            continue
+        problem, expert = vector // n_experts, vector % n_experts
+        group = problem // (n_problems // table.shape[0])
+        slot = slots[problem]
+        factor, scale = factors[vector], scales[vector]
+        alpha = precision[slot, expert, layer]
+        for first in range(0, n, members):
+            v = first + member
+            square = 0.0
+            if v < n:
+                for i in range(lane, height, lanes):
+                    if i < n_rows:
+                        x = math.sqrt(weights[vector, i]) * table[group, v, i]
+                    else:
+                        x = math.sqrt(alpha[v]) if i - n_rows == v else 0.0
+                    stack[v, i] = x
+                    square += x * x
+            square = lane_sums(values, square)
+            if v < n:
+                inverse = 1.0 / math.sqrt(square)
+                for i in range(lane, height, lanes):
+                    stack[v, i] *= inverse
+                if lane == 0:
+                    scale[v] = inverse
+        cuda.syncthreads()
+        for j in range(n):
+            square = 0.0
+            for i in range(j + lane, height, lanes):
+                square += stack[j, i] * stack[j, i]
+            norm = math.sqrt(lane_sums(values, square))
+            head = stack[j, j]
+            diagonal = -norm if head > 0.0 else norm
+            cuda.syncthreads()
+            if lane == 0 and member == 0:
+                stack[j, j] = head - diagonal
+                factor[j, j] = norm
+            cuda.syncthreads()
+            half = norm * (norm + abs(head))  # half the squared length of the reflector
+            sign = -1.0 if diagonal < 0.0 else 1.0
+            for first in range(j + 1, n, members):
+                v = first + member
+                inner = 0.0
+                if v < n:
+                    for i in range(j + lane, height, lanes):
+                        inner += stack[j, i] * stack[v, i]
+                inner = lane_sums(values, inner) / half
+                if v < n:
+                    for i in range(j + lane, height, lanes):
+                        stack[v, i] -= inner * stack[j, i]
+                        if i == j:
+                            factor[v, j] = sign * stack[v, j]
+            cuda.syncthreads()
+        key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
+        thread, step = member * lanes + lane, lanes * members
+        beta = own_coef[vector]
+        draw_with_factor(factor, scale, linear[vector], key, n, thread, step, works[vector], beta)
+        for v in range(thread, n, step):
+            coef[slot, expert, layer, v] = beta[v]
+        if thread == 0:
+            cuda.atomic.add(guards, 0, 1)
+        cuda.syncthreads()
+
+
+@cuda.jit
+def draw_gamma_process(
+    n_active, exposure, hypers, slots, names, sweep, weight, active, mass, scale
+):
+    """gamma_0, weights and c_0; one block a problem, whose threads share out the experts."""
+    values = cuda.shared.array(THREADS, np.float64)
+    problem = cuda.blockIdx.x
+    slot = slots[problem]
+    seed, chain, stick = names[problem, 0], names[problem, 1], names[problem, 2]
+    seats = 0.0
+    n_experts = weight.shape[1]
+    for k in range(cuda.threadIdx.x, n_experts, cuda.blockDim.x):
+        seats += draw_seats(
+            k, n_experts, n_active[problem, k], mass[slot, 0], seed, chain, sweep[0], stick
+        )
+        active[slot, k] = n_active[problem, k]
+    seats = block_sum(values, seats)
+    if cuda.threadIdx.x == 0:
+        draw_weights_given(
+            seats,
+            n_active[problem],
+            exposure[problem],
+            hypers,
+            seed,
+            chain,
+            sweep[0],
+            stick,
+            weight[slot],
+            mass[slot],
+            scale[slot],
+        )
+
+
+@cuda.jit
+def draw_precisions(shape, rate_prior, slots, names, sweep, coef, precision, rate):
+    """Precisions given the coefficients, then their rate; one block a layer of a vector.
+
+    `rate_prior` has a row for each table.
+    """
+    values = cuda.shared.array(THREADS, np.float64)
+    vector, t = cuda.blockIdx.x, cuda.blockIdx.y
+    _, n_experts, _, n = coef.shape
+    problem, k = vector // n_experts, vector % n_experts
+    prior = rate_prior[problem // (slots.shape[0] // rate_prior.shape[0])]
+    slot = slots[problem]
+    key = key_of(names[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
+    total = 0.0
+    own = rate[slot, k, t]
+    for v in range(cuda.threadIdx.x, n, cuda.blockDim.x):
+        x = draw_precision(open_stream(key, v), coef[slot, k, t, v], ALL, shape, own)
+        precision[slot, k, t, v] = x
+        total += x
+    total = block_sum(values, total)
+    if cuda.threadIdx.x == 0 and prior[0] > 0.0:
+        rate[slot, k, t] = draw_rate(open_stream(key, n), n, total, shape, prior)
+
+
+@cuda.jit
+def draw_references(
+    hypers,
+    ard,
+    shape,
+    rate_prior,
+    references,
+    names,
+    sweep,
+    coef,
+    weight,
+    active,
+    precision,
+    rate,
+    mass,
+    scale,
+):
+    """All parameters of a reference category from the prior; one thread a chain.
+
+    `references` are the slots, -1 in chains whose order is fixed.
+    """
+    c = cuda.grid(1)
+    if c >= references.shape[0] or references[c] < 0:
+        return
+    slot = references[c]
+    draw_from_prior(
+        hypers,
+        ard,
+        shape,
+        rate_prior[c // (references.shape[0] // rate_prior.shape[0])],
+        names[c, 0],
+        names[c, 1],
+        sweep[0],
+        names[c, 2],
+        coef[slot],
+        weight[slot],
+        precision[slot],
+        rate[slot],
+        mass[slot],
+        scale[slot],
+    )
+    for k in range(weight.shape[1]):
+        active[slot, k] = 0.0
