@@ -71,3 +71,81 @@ else:
 """
     done = run(script, "0")
     assert "engine='cpu'" in done.stdout, done.stderr
+
+
+FITS = """
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+import numpy as np
+from pasb import SoftplusClassifier, StackedSoftplusClassifier, fit_together, load
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(9, 1)), np.arange(9) % 3
+settings = dict(n_experts=1, n_layers=1, n_chains=1, n_warmup=2, n_draws=2, random_state=3)
+
+
+def same(here, there):
+    assert np.array_equal(here.draws_.order, there.draws_.order)
+    for name, values in here.draws_.parameters.items():
+        assert np.allclose(values, there.draws_.parameters[name], rtol=1e-9, atol=1e-12), name
+
+
+# half of the warm-up with the freer swaps of the printed algorithm
+swaps = dict(settings, order="swap", direction="forward")
+here = SoftplusClassifier(**swaps).fit(X, y)
+there = SoftplusClassifier(engine="cuda", **swaps).fit(X, y)
+same(here, there)
+assert np.allclose(here.predict_proba(X), there.predict_proba(X), rtol=1e-9)
+assert np.allclose(here.sample_proba(X), there.sample_proba(X), rtol=1e-9)
+
+# stopped by a callback, resumed from the checkpoint; a file that needs no GPU
+seen = []
+with tempfile.TemporaryDirectory() as folder:
+    fixed = dict(settings, order=[1, 0, 2], checkpoint=Path(folder) / "run", engine="cuda")
+    stop = lambda info: seen.append(info.sweep) or info.sweep == 3  # noqa: E731
+    stopped = SoftplusClassifier(callbacks=[stop], **fixed).fit(X, y)
+    assert stopped.draws_.interrupted and stopped.draws_.n_draws == 1 and max(seen) == 3
+    resumed = SoftplusClassifier(**fixed).fit(X, y)
+    here = SoftplusClassifier(**dict(fixed, checkpoint=None, engine="cpu")).fit(X, y)
+    same(here, resumed)
+    resumed.save(Path(folder) / "model.pasb")
+    assert np.allclose(load(Path(folder) / "model.pasb").predict_proba(X), here.predict_proba(X))
+
+# tables of different lengths in one batch
+parts = [slice(0, 9), slice(0, 6)]
+short = dict(settings, n_warmup=0, n_draws=1)
+models = [SoftplusClassifier(engine="cuda", **{**short, "random_state": k}) for k in range(2)]
+fit_together(models, [X[part] for part in parts], [y[part] for part in parts])
+for k, part in enumerate(parts):
+    same(SoftplusClassifier(**{**short, "random_state": k}).fit(X[part], y[part]), models[k])
+
+stacked = StackedSoftplusClassifier(engine="cuda", stack_sweeps=2, order=[0, 1, 2], **short)
+assert np.isfinite(stacked.fit(X, y).predict_proba(X)).all()
+print("agreed")
+"""
+
+
+def test_fits_are_those_of_the_cpu():
+    done = run(FITS, "1")
+    assert done.stdout.strip() == "agreed", done.stderr
+
+
+def test_out_of_memory_says_what_fits():
+    script = """
+import numpy as np
+from pasb import SoftplusClassifier
+from pasb.engines import softplus_batch
+from pasb.errors import EngineError
+softplus_batch.free_bytes = lambda xp: 300_000
+X, y = np.random.default_rng(0).normal(size=(9, 1)), np.arange(9) % 3
+try:
+    SoftplusClassifier(engine="cuda", n_chains=500, order=[0, 1, 2]).fit(X, y)
+except EngineError as error:
+    print(error)
+"""
+    done = run(script, "1")
+    assert "1000 chains need" in done.stdout, done.stderr
+    assert "chains fit" in done.stdout

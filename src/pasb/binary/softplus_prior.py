@@ -104,6 +104,27 @@ def draw_precisions(coef, counted, shape, rate_prior, seed, chain, sweep, stick,
 
 
 @kernel
+def draw_hypers_from_prior(
+    hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, scale
+):
+    """gamma_0, c_0, weights and rates of one category from the prior."""
+    n_experts, n_layers = rate.shape
+    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
+    stream = open_stream(key, 0)
+    x, stream = log_gamma(stream, hypers[0])
+    mass[0] = math.exp(max(x - math.log(hypers[1]), LOG_LEAST_MASS))
+    x, stream = log_gamma(stream, hypers[2])
+    scale[0] = math.exp(max(x - math.log(hypers[3]), LOG_LEAST))
+    for k in range(n_experts):
+        x, stream = log_gamma(stream, mass[0] / n_experts)
+        weight[k] = math.exp(max(x - math.log(scale[0]), LOG_LEAST))
+        for t in range(n_layers):
+            if rate_prior[0] > 0.0:
+                x, stream = gamma(stream, rate_prior[0])
+                rate[k, t] = max(x / rate_prior[1], LEAST_RATE)
+
+
+@kernel
 def draw_from_prior(
     hypers,
     ard,
@@ -122,19 +143,7 @@ def draw_from_prior(
 ):
     """All parameters of one category from the prior."""
     n_experts, n_layers, n = coef.shape
-    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
-    stream = open_stream(key, 0)
-    x, stream = log_gamma(stream, hypers[0])
-    mass[0] = math.exp(max(x - math.log(hypers[1]), LOG_LEAST_MASS))
-    x, stream = log_gamma(stream, hypers[2])
-    scale[0] = math.exp(max(x - math.log(hypers[3]), LOG_LEAST))
-    for k in range(n_experts):
-        x, stream = log_gamma(stream, mass[0] / n_experts)
-        weight[k] = math.exp(max(x - math.log(scale[0]), LOG_LEAST))
-        for t in range(n_layers):
-            if rate_prior[0] > 0.0:
-                x, stream = gamma(stream, rate_prior[0])
-                rate[k, t] = max(x / rate_prior[1], LEAST_RATE)
+    draw_hypers_from_prior(hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, scale)
     if ard:
         draw_precisions(coef, NONE, shape, rate_prior, seed, chain, sweep, stick, precision, rate)
     for k in range(n_experts):

@@ -23,7 +23,7 @@ def simulated() -> bool:
 
 # threads of a block; the simulator has a Python thread for each
 THREADS = 4 if simulated() else 128
-LANES, GROUP = (2, 2) if simulated() else (32, 16)  # of a block with two axes
+LANES, GROUP = (2, 2) if simulated() else (128, 4)  # of a block with two axes
 
 
 def array_module() -> Any:

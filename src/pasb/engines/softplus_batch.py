@@ -344,7 +344,7 @@ class SoftplusBatch:
         if self.infers.any() and not self.fits_reference:
             self._launch(
                 centre.draw_references,
-                -(-self.n_chains // THREADS),
+                self.n_chains,
                 THREADS,
                 *("hypers", ard, shape, "rate_prior", "references", "reference_names", "sweep"),
                 *("coef", "weight", "active", "precision", "rate", "mass", "scale"),

@@ -13,7 +13,7 @@ from numba import cuda
 
 from pasb.binary import softplus_prior
 from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
-from pasb.binary.softplus_prior import ALL
+from pasb.binary.softplus_prior import ALL, NONE
 from pasb.engines.device import GROUP, LANES, THREADS, shared
 from pasb.engines.parts import block_sum, key_of, open_stream
 from pasb.variates import scalar
@@ -23,7 +23,7 @@ draw_seats = shared(softplus_prior.draw_seats)
 draw_weights_given = shared(softplus_prior.draw_weights_given)
 draw_precision = shared(softplus_prior.draw_precision)
 draw_rate = shared(softplus_prior.draw_rate)
-draw_from_prior = shared(softplus_prior.draw_from_prior)
+draw_hypers_from_prior = shared(softplus_prior.draw_hypers_from_prior)
 
 LEAST_SQUARE = 1e-14  # of a pivot where the diagonal was 1: less is rounding error
 
@@ -161,6 +161,40 @@ def lane_sums(values, value):
     return total
 
 
+@cuda.jit(device=True)
+def lane_product(a, b, first, last):
+    """A lane's share of a'b; four loads at a time, because each takes long to arrive."""
+    lanes = cuda.blockDim.x
+    i = first + cuda.threadIdx.x
+    total, more = 0.0, 0.0
+    while i + 3 * lanes < last:
+        p, q = a[i] * b[i], a[i + lanes] * b[i + lanes]
+        r, s = a[i + 2 * lanes] * b[i + 2 * lanes], a[i + 3 * lanes] * b[i + 3 * lanes]
+        total += p + q
+        more += r + s
+        i += 4 * lanes
+    while i < last:
+        total += a[i] * b[i]
+        i += lanes
+    return total + more
+
+
+@cuda.jit(device=True)
+def lane_subtract(a, factor, b, first, last):
+    """A lane's share of a -= factor b."""
+    lanes = cuda.blockDim.x
+    i = first + cuda.threadIdx.x
+    while i + 3 * lanes < last:
+        p, q = a[i] - factor * b[i], a[i + lanes] - factor * b[i + lanes]
+        r = a[i + 2 * lanes] - factor * b[i + 2 * lanes]
+        s = a[i + 3 * lanes] - factor * b[i + 3 * lanes]
+        a[i], a[i + lanes], a[i + 2 * lanes], a[i + 3 * lanes] = p, q, r, s
+        i += 4 * lanes
+    while i < last:
+        a[i] -= factor * b[i]
+        i += lanes
+
+
 @cuda.jit
 def draw_by_reflections(
     table,
@@ -226,9 +260,7 @@ def draw_by_reflections(
                     scale[v] = inverse
         cuda.syncthreads()
         for j in range(n):
-            square = 0.0
-            for i in range(j + lane, height, lanes):
-                square += stack[j, i] * stack[j, i]
+            square = lane_product(stack[j], stack[j], j, height)
             norm = math.sqrt(lane_sums(values, square))
             head = stack[j, j]
             diagonal = -norm if head > 0.0 else norm
@@ -243,14 +275,12 @@ def draw_by_reflections(
                 v = first + member
                 inner = 0.0
                 if v < n:
-                    for i in range(j + lane, height, lanes):
-                        inner += stack[j, i] * stack[v, i]
+                    inner = lane_product(stack[j], stack[v], j, height)
                 inner = lane_sums(values, inner) / half
                 if v < n:
-                    for i in range(j + lane, height, lanes):
-                        stack[v, i] -= inner * stack[j, i]
-                        if i == j:
-                            factor[v, j] = sign * stack[v, j]
+                    lane_subtract(stack[v], inner, stack[j], j, height)
+                    if lane == 0:
+                        factor[v, j] = sign * stack[v, j]
             cuda.syncthreads()
         key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
         thread, step = member * lanes + lane, lanes * members
@@ -337,29 +367,38 @@ def draw_references(
     mass,
     scale,
 ):
-    """All parameters of a reference category from the prior; one thread a chain.
+    """All parameters of a reference category from the prior; one block a chain.
 
     `references` are the slots, -1 in chains whose order is fixed.
     """
-    c = cuda.grid(1)
-    if c >= references.shape[0] or references[c] < 0:
-        return
+    c = cuda.blockIdx.x
     slot = references[c]
-    draw_from_prior(
-        hypers,
-        ard,
-        shape,
-        rate_prior[c // (references.shape[0] // rate_prior.shape[0])],
-        names[c, 0],
-        names[c, 1],
-        sweep[0],
-        names[c, 2],
-        coef[slot],
-        weight[slot],
-        precision[slot],
-        rate[slot],
-        mass[slot],
-        scale[slot],
-    )
-    for k in range(weight.shape[1]):
+    if slot < 0:
+        return
+    if cuda.threadIdx.x == 0:
+        draw_hypers_from_prior(
+            hypers,
+            rate_prior[c // (references.shape[0] // rate_prior.shape[0])],
+            names[c, 0],
+            names[c, 1],
+            sweep[0],
+            names[c, 2],
+            weight[slot],
+            rate[slot],
+            mass[slot],
+            scale[slot],
+        )
+    cuda.syncthreads()
+    _, n_experts, n_layers, n = coef.shape
+    for k in range(cuda.threadIdx.x, n_experts, cuda.blockDim.x):
         active[slot, k] = 0.0
+    for i in range(cuda.threadIdx.x, n_experts * n_layers * n, cuda.blockDim.x):
+        v, t, k = i % n, i // n % n_layers, i // n // n_layers
+        layer = (np.int64(t) + 1) * KINDS
+        if ard:
+            key = key_of(names[c], sweep[0], k, layer + PRECISIONS)
+            own = rate[slot, k, t]
+            precision[slot, k, t, v] = draw_precision(open_stream(key, v), 0.0, NONE, shape, own)
+        key = key_of(names[c], sweep[0], k, layer + COEFFICIENTS)
+        z, _ = normal(open_stream(key, v))
+        coef[slot, k, t, v] = z / math.sqrt(precision[slot, k, t, v])
