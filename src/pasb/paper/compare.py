@@ -1,0 +1,190 @@
+"""Our error rates beside the published ones, with intervals and verdicts.
+
+Errors are shares of test rows, so their noise is binomial. That of a difference has two parts:
+the paper's, over its test rows (those of all five partitions of iris, wine and glass, of one
+partition of the other sets), and ours, over the test rows of our partitions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pasb.paper.cells import ANY
+from pasb.paper.markdown import number, table
+from pasb.paper.models import BUDGETS, TITLES
+
+PUBLISHED_PARTITIONS = {"iris": 5, "wine": 5, "glass": 5}
+#: our two columns, and what they are called
+SCHEMES = {"paper": "as printed", "exact": "our defaults"}
+LIMIT = 2.0  # standard errors
+
+
+def standard_error(percent: float, n: float) -> float:
+    """Binomial standard error of an error rate in per cent; that of one error for none."""
+    p = np.clip(percent / 100, 1 / n, 1 - 1 / n)
+    return float(100 * np.sqrt(p * (1 - p) / n))
+
+
+def against_published(frame: pd.DataFrame, column: str, printed: pd.Series) -> pd.DataFrame:
+    """A row for every published cell, whether we have it or not.
+
+    Parameters
+    ----------
+    frame : data frame
+        Finished cells: dataset, model, scheme, partition, budget, n_test and `column`.
+    column : str
+        An error rate in per cent.
+    printed : series
+        The paper's, by data set and model.
+
+    Returns
+    -------
+    data frame
+        Columns ``dataset, model, paper``, and for each of `SCHEMES` its mean over
+        partitions, ``_se``, ``_z`` (difference in standard errors), ``_strict`` (the same in
+        those of the paper alone), ``_low``, ``_high``, ``_n`` (partitions) and ``_budget``.
+    """
+    groups = dict(list(frame.dropna(subset=[column]).groupby(["dataset", "model", "scheme"])))
+    sizes = frame.groupby("dataset")["n_test"].max()
+    rows = []
+    for (dataset, model), value in printed.items():
+        n_paper = sizes.get(dataset, np.nan) * PUBLISHED_PARTITIONS.get(dataset, 1)
+        row = {"dataset": dataset, "model": model, "paper": value}
+        row["paper_se"] = standard_error(value, n_paper)
+        for scheme in SCHEMES:
+            part = groups.get((dataset, model, scheme), groups.get((dataset, model, ANY)))
+            row |= _of_scheme(scheme, part, column, value, row["paper_se"])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _of_scheme(
+    scheme: str, part: pd.DataFrame | None, column: str, paper: float, paper_se: float
+) -> dict[str, object]:
+    if part is None:
+        return {f"{scheme}_{name}": np.nan for name in ("mean", "se", "z", "strict", "n")}
+    mean = float(part[column].mean())
+    own = standard_error(mean, float(part["n_test"].sum()))
+    budgets = [name for name in BUDGETS if name in set(part["budget"])]
+    return {
+        f"{scheme}_mean": mean,
+        f"{scheme}_se": own,
+        f"{scheme}_z": (mean - paper) / np.hypot(own, paper_se),
+        f"{scheme}_strict": (mean - paper) / paper_se,
+        f"{scheme}_low": float(part[column].min()),
+        f"{scheme}_high": float(part[column].max()),
+        f"{scheme}_n": len(part),
+        f"{scheme}_budget": " and ".join(budgets),
+    }
+
+
+def verdict(z: float) -> str:
+    """In a word."""
+    if z != z:
+        return "not run"
+    return "worse" if z > LIMIT else "better" if z < -LIMIT else "agrees"
+
+
+def overview(cells: pd.DataFrame, what: str) -> str:
+    """How many cells agree."""
+    head = ["", "run", f"better by more than {LIMIT:g} SE", f"within {LIMIT:g} SE", "worse"]
+    head += [f"within {LIMIT:g} SE of the paper's noise alone, or better"]
+    rows = []
+    for scheme, title in SCHEMES.items():
+        z, strict = cells[f"{scheme}_z"], cells[f"{scheme}_strict"]
+        run = z.notna()
+        rows.append(
+            [
+                title,
+                f"{run.sum()} of {len(cells)} {what}",
+                (z < -LIMIT).sum(),
+                (z.abs() <= LIMIT).sum(),
+                (z > LIMIT).sum(),
+                f"{(strict <= LIMIT).sum()} of {run.sum()}",
+            ]
+        )
+    return table(head, rows)
+
+
+def row_verdicts(cells: pd.DataFrame) -> str:
+    """Each data set: the best of the paper's row against the best of ours."""
+    rows = []
+    for dataset, part in cells.groupby("dataset", sort=False):
+        best = part.loc[part["paper"].idxmin()]
+        row = [dataset, f"{best['paper']:.2f} ({TITLES[str(best['model'])]})"]
+        for scheme in SCHEMES:
+            have = part.dropna(subset=[f"{scheme}_mean"])
+            if have.empty:
+                row += ["-", "not run"]
+                continue
+            ours = have.loc[have[f"{scheme}_mean"].idxmin()]
+            mean, se = float(ours[f"{scheme}_mean"]), float(ours[f"{scheme}_se"])
+            z = (mean - best["paper"]) / np.hypot(se, best["paper_se"])
+            count = f"{(have[f'{scheme}_z'] <= LIMIT).sum()} of {len(have)} cells hold"
+            word = "as good or better" if z <= LIMIT else "worse"
+            row += [f"{mean:.2f} ± {se:.2f} ({TITLES[str(ours['model'])]})", f"{word}; {count}"]
+        rows.append(row)
+    head = ["data", "best of the paper's row"]
+    head += [text for title in SCHEMES.values() for text in (f"best, {title}", "verdict")]
+    return table(head, rows)
+
+
+def detail(cells: pd.DataFrame) -> str:
+    """Every cell, a table a data set."""
+    head = ["model", "paper"]
+    for title in SCHEMES.values():
+        head += [title, "verdict", "budget (partitions)"]
+    parts = []
+    for dataset, part in cells.groupby("dataset", sort=False):
+        rows = []
+        for _, cell in part.iterrows():
+            row = [TITLES[cell["model"]], f"{cell['paper']:.2f} ± {cell['paper_se']:.2f}"]
+            for scheme in SCHEMES:
+                z = cell[f"{scheme}_z"]
+                if z != z:
+                    row += ["-", "not run", "-"]
+                    continue
+                row.append(f"{cell[f'{scheme}_mean']:.2f} ± {cell[f'{scheme}_se']:.2f}")
+                row.append(f"{verdict(z)} ({z:+.1f})")
+                row.append(f"{cell[f'{scheme}_budget']} ({cell[f'{scheme}_n']:.0f})")
+            rows.append(row)
+        parts.append(f"**{dataset}**\n\n{table(head, rows)}")
+    return "\n\n".join(parts)
+
+
+def explanations(cells: pd.DataFrame, frame: pd.DataFrame, column: str) -> str:
+    """What was measured of the cells outside their intervals."""
+    lines = []
+    for _, cell in cells.iterrows():
+        for scheme, title in SCHEMES.items():
+            z = cell[f"{scheme}_z"]
+            if not abs(z) > LIMIT:
+                continue
+            name = f"{cell['dataset']}, {TITLES[cell['model']]}, {title}"
+            lines.append(f"- {name} ({z:+.1f} SE): {_measured(cell, scheme, frame, column)}")
+    if not lines:
+        return ""
+    return "### Cells outside their intervals, and what was measured of them\n\n" + "\n".join(lines)
+
+
+def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) -> str:
+    facts = [f"{cell[f'{scheme}_mean']:.2f} against {cell['paper']:.2f}"]
+    if cell[f"{scheme}_n"] > 1:
+        low, high = cell[f"{scheme}_low"], cell[f"{scheme}_high"]
+        inside = "within" if low <= cell["paper"] <= high else "outside"
+        facts.append(
+            f"our partitions range from {low:.2f} to {high:.2f}, the paper's number is {inside}"
+        )
+    other = "exact" if scheme == "paper" else "paper"
+    own = frame[(frame["dataset"] == cell["dataset"]) & (frame["model"] == cell["model"])]
+    if (own["scheme"] != ANY).any() and cell[f"{other}_mean"] == cell[f"{other}_mean"]:
+        facts.append(f"{SCHEMES[other]}: {cell[f'{other}_mean']:.2f}")
+    mine = own[own["scheme"].isin([scheme, ANY])]
+    if mine["worst_rhat"].notna().any():
+        facts.append(f"worst R-hat of the chain {number(mine['worst_rhat'].mean())}")
+    if column == "best_draw_error":
+        facts.append(f"all draws: {mine['error'].mean():.2f}")
+    if "quick" in str(cell[f"{scheme}_budget"]) or "smoke" in str(cell[f"{scheme}_budget"]):
+        facts.append(f"budget {cell[f'{scheme}_budget']}, not the paper's sweeps")
+    return "; ".join(facts) + "."
