@@ -118,12 +118,12 @@ def _resume(
             }
             return int(saved["done"]), saved["total"], Start(saved["orders"], parameters)
     searched = _searched_order(problems[0], seed)
-    orders, parameters = [], []
+    orders, states = [], []
     for problem, chain in zip(problems, chains, strict=True):
         state = Sweeper(problem).start(Keys(seed, chain, 0))
         orders.append(state.order if searched is None else searched)
-        parameters.append(state.parameters)
-    stacked = {name: np.stack([own[name] for own in parameters]) for name in parameters[0]}
+        states.append(state.parameters)
+    stacked = {name: np.stack([own[name] for own in states]) for name in states[0]}
     return 0, np.zeros(len(problems)), Start(np.array(orders), stacked)
 
 

@@ -2,15 +2,20 @@
 
 Errors are shares of test rows, so their noise is binomial. That of a difference has two parts:
 the paper's, over its test rows (those of all five partitions of iris, wine and glass, of one
-partition of the other sets), and ours, over the test rows of our partitions.
+partition of the other sets), and ours, over the test rows of our partitions. Cells of the
+budget smoke are shown and not judged.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pasb.paper.cells import ANY
+from pasb.paper.costs import SHAPES
 from pasb.paper.markdown import number, table
 from pasb.paper.models import BUDGETS, TITLES
 
@@ -26,7 +31,9 @@ def standard_error(percent: float, n: float) -> float:
     return float(100 * np.sqrt(p * (1 - p) / n))
 
 
-def against_published(frame: pd.DataFrame, column: str, printed: pd.Series) -> pd.DataFrame:
+def against_published(
+    frame: pd.DataFrame, column: str, printed: Mapping[tuple[str, str], float]
+) -> pd.DataFrame:
     """A row for every published cell, whether we have it or not.
 
     Parameters
@@ -35,26 +42,27 @@ def against_published(frame: pd.DataFrame, column: str, printed: pd.Series) -> p
         Finished cells: dataset, model, scheme, partition, budget, n_test and `column`.
     column : str
         An error rate in per cent.
-    printed : series
+    printed : mapping
         The paper's, by data set and model.
 
     Returns
     -------
     data frame
-        Columns ``dataset, model, paper``, and for each of `SCHEMES` its mean over
+        Columns ``dataset, model, published, published_se``, and for each of `SCHEMES` its mean over
         partitions, ``_se``, ``_z`` (difference in standard errors), ``_strict`` (the same in
         those of the paper alone), ``_low``, ``_high``, ``_n`` (partitions) and ``_budget``.
     """
-    groups = dict(list(frame.dropna(subset=[column]).groupby(["dataset", "model", "scheme"])))
-    sizes = frame.groupby("dataset")["n_test"].max()
+    known = frame.dropna(subset=[column])
+    groups: dict[Any, pd.DataFrame] = dict(list(known.groupby(["dataset", "model", "scheme"])))
     rows = []
     for (dataset, model), value in printed.items():
-        n_paper = sizes.get(dataset, np.nan) * PUBLISHED_PARTITIONS.get(dataset, 1)
-        row = {"dataset": dataset, "model": model, "paper": value}
-        row["paper_se"] = standard_error(value, n_paper)
+        n_paper = SHAPES[dataset][1] * PUBLISHED_PARTITIONS.get(dataset, 1)
+        noise = standard_error(value, n_paper)
+        row: dict[str, Any] = {"dataset": dataset, "model": model, "published": value}
+        row["published_se"] = noise
         for scheme in SCHEMES:
             part = groups.get((dataset, model, scheme), groups.get((dataset, model, ANY)))
-            row |= _of_scheme(scheme, part, column, value, row["paper_se"])
+            row |= _of_scheme(scheme, part, column, value, noise)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -67,11 +75,12 @@ def _of_scheme(
     mean = float(part[column].mean())
     own = standard_error(mean, float(part["n_test"].sum()))
     budgets = [name for name in BUDGETS if name in set(part["budget"])]
+    judged = 1.0 if "smoke" not in budgets else float("nan")  # a few sweeps on a few rows
     return {
         f"{scheme}_mean": mean,
         f"{scheme}_se": own,
-        f"{scheme}_z": (mean - paper) / np.hypot(own, paper_se),
-        f"{scheme}_strict": (mean - paper) / paper_se,
+        f"{scheme}_z": judged * (mean - paper) / np.hypot(own, paper_se),
+        f"{scheme}_strict": judged * (mean - paper) / paper_se,
         f"{scheme}_low": float(part[column].min()),
         f"{scheme}_high": float(part[column].max()),
         f"{scheme}_n": len(part),
@@ -82,13 +91,13 @@ def _of_scheme(
 def verdict(z: float) -> str:
     """In a word."""
     if z != z:
-        return "not run"
+        return "not judged"
     return "worse" if z > LIMIT else "better" if z < -LIMIT else "agrees"
 
 
 def overview(cells: pd.DataFrame, what: str) -> str:
     """How many cells agree."""
-    head = ["", "run", f"better by more than {LIMIT:g} SE", f"within {LIMIT:g} SE", "worse"]
+    head = ["", "judged", f"better by more than {LIMIT:g} SE", f"within {LIMIT:g} SE", "worse"]
     head += [f"within {LIMIT:g} SE of the paper's noise alone, or better"]
     rows = []
     for scheme, title in SCHEMES.items():
@@ -111,19 +120,21 @@ def row_verdicts(cells: pd.DataFrame) -> str:
     """Each data set: the best of the paper's row against the best of ours."""
     rows = []
     for dataset, part in cells.groupby("dataset", sort=False):
-        best = part.loc[part["paper"].idxmin()]
-        row = [dataset, f"{best['paper']:.2f} ({TITLES[str(best['model'])]})"]
+        every: list[dict[Any, Any]] = part.to_dict("records")
+        best = min(every, key=lambda cell: cell["published"])
+        row = [dataset, f"{best['published']:.2f} ({TITLES[best['model']]})"]
         for scheme in SCHEMES:
-            have = part.dropna(subset=[f"{scheme}_mean"])
-            if have.empty:
-                row += ["-", "not run"]
+            have = [cell for cell in every if cell[f"{scheme}_z"] == cell[f"{scheme}_z"]]
+            if not have:
+                row += ["-", "not judged"]
                 continue
-            ours = have.loc[have[f"{scheme}_mean"].idxmin()]
-            mean, se = float(ours[f"{scheme}_mean"]), float(ours[f"{scheme}_se"])
-            z = (mean - best["paper"]) / np.hypot(se, best["paper_se"])
-            count = f"{(have[f'{scheme}_z'] <= LIMIT).sum()} of {len(have)} cells hold"
+            ours = min(have, key=lambda cell: cell[f"{scheme}_mean"])
+            mean, se = ours[f"{scheme}_mean"], ours[f"{scheme}_se"]
+            z = (mean - best["published"]) / np.hypot(se, best["published_se"])
+            held = sum(cell[f"{scheme}_z"] <= LIMIT for cell in have)
             word = "as good or better" if z <= LIMIT else "worse"
-            row += [f"{mean:.2f} ± {se:.2f} ({TITLES[str(ours['model'])]})", f"{word}; {count}"]
+            row.append(f"{mean:.2f} ± {se:.2f} ({TITLES[ours['model']]})")
+            row.append(f"{word}; {held} of {len(have)} cells hold")
         rows.append(row)
     head = ["data", "best of the paper's row"]
     head += [text for title in SCHEMES.values() for text in (f"best, {title}", "verdict")]
@@ -139,14 +150,14 @@ def detail(cells: pd.DataFrame) -> str:
     for dataset, part in cells.groupby("dataset", sort=False):
         rows = []
         for _, cell in part.iterrows():
-            row = [TITLES[cell["model"]], f"{cell['paper']:.2f} ± {cell['paper_se']:.2f}"]
+            row = [TITLES[cell["model"]], f"{cell['published']:.2f} ± {cell['published_se']:.2f}"]
             for scheme in SCHEMES:
                 z = cell[f"{scheme}_z"]
-                if z != z:
+                if not cell[f"{scheme}_n"] > 0:
                     row += ["-", "not run", "-"]
                     continue
                 row.append(f"{cell[f'{scheme}_mean']:.2f} ± {cell[f'{scheme}_se']:.2f}")
-                row.append(f"{verdict(z)} ({z:+.1f})")
+                row.append(verdict(z) + ("" if z != z else f" ({z:+.1f})"))
                 row.append(f"{cell[f'{scheme}_budget']} ({cell[f'{scheme}_n']:.0f})")
             rows.append(row)
         parts.append(f"**{dataset}**\n\n{table(head, rows)}")
@@ -169,10 +180,10 @@ def explanations(cells: pd.DataFrame, frame: pd.DataFrame, column: str) -> str:
 
 
 def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) -> str:
-    facts = [f"{cell[f'{scheme}_mean']:.2f} against {cell['paper']:.2f}"]
+    facts = [f"{cell[f'{scheme}_mean']:.2f} against {cell['published']:.2f}"]
     if cell[f"{scheme}_n"] > 1:
         low, high = cell[f"{scheme}_low"], cell[f"{scheme}_high"]
-        inside = "within" if low <= cell["paper"] <= high else "outside"
+        inside = "within" if low <= cell["published"] <= high else "outside"
         facts.append(
             f"our partitions range from {low:.2f} to {high:.2f}, the paper's number is {inside}"
         )
@@ -185,6 +196,6 @@ def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) ->
         facts.append(f"worst R-hat of the chain {number(mine['worst_rhat'].mean())}")
     if column == "best_draw_error":
         facts.append(f"all draws: {mine['error'].mean():.2f}")
-    if "quick" in str(cell[f"{scheme}_budget"]) or "smoke" in str(cell[f"{scheme}_budget"]):
+    if "quick" in str(cell[f"{scheme}_budget"]):
         facts.append(f"budget {cell[f'{scheme}_budget']}, not the paper's sweeps")
     return "; ".join(facts) + "."

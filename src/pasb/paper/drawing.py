@@ -103,7 +103,7 @@ def planes(
         len(rows), 1 + n_classes, squeeze=False, width_ratios=[1.25, *[1] * n_classes]
     )
     image = None
-    for line, row in zip(axes, rows, strict=True):
+    for height, (line, row) in enumerate(zip(axes, rows, strict=True)):
         trace = row["trace"]
         line[0].plot(trace["sweep"], trace["log_likelihood"], color=style.INK, linewidth=0.8)
         low = np.quantile(trace["log_likelihood"], 0.05)
@@ -124,22 +124,22 @@ def planes(
                     linewidths=0.25,
                 )
             style.tidy(ax)
-            if line is axes[0]:
-                style.title(ax, f"P({label_of(classes[number], number)})")
+            if height == 0:
+                style.title(ax, f"P({classes[number]})", _colour(number))
     axes[-1, 0].set_xlabel("sweep", fontsize=style.LABEL, color=style.INK)
     for ax in axes[-1, 1:]:
         ax.set_xlabel(names[0], fontsize=style.LABEL, color=style.INK)
-    for ax in axes[:, 0]:
-        ax.set_ylabel("log-likelihood", fontsize=style.LABEL, color=style.INK)
+    for trace_ax, map_ax in axes[:, :2]:
+        trace_ax.set_ylabel("log-likelihood", fontsize=style.LABEL, color=style.INK)
+        map_ax.set_ylabel(names[1], fontsize=style.LABEL, color=style.INK)
     if image is not None:
         bar = figure.colorbar(image, ax=axes[:, 1:].ravel().tolist(), shrink=0.6, pad=0.01)
         bar.ax.tick_params(labelsize=style.SMALL)
     return figure
 
 
-def label_of(label: str, number: int) -> str:
-    """A class with its colour."""
-    return f"{label}, {('blue', 'black', 'gray')[number % 3]}"
+def _colour(number: int) -> str:
+    return ("blue", "black", "gray")[number % len(INKS)]
 
 
 def _heat(ax: Any, surface: dict[str, Any], number: int) -> Any:

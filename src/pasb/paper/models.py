@@ -37,9 +37,9 @@ BUDGETS = {
     "paper": Budget(1.0, 1),
 }
 #: the priors of the paper, its scaling of covariates and its algorithm as printed
-PRINTED = {"scheme": "paper", "sticks": "augmented", "scale": "range"}
-LOGISTIC_PRIOR = {"precision_shape": 1e-3, "precision_rate": 1e-3}
-SOFTPLUS_PRIOR = {"precision_shape": 1e-6, "precision_rate": (1.0, 1.0)}
+PRINTED: dict[str, Any] = {"scheme": "paper", "sticks": "augmented", "scale": "range"}
+LOGISTIC_PRIOR: dict[str, Any] = {"precision_shape": 1e-3, "precision_rate": 1e-3}
+SOFTPLUS_PRIOR: dict[str, Any] = {"precision_shape": 1e-6, "precision_rate": (1.0, 1.0)}
 
 
 class Run(NamedTuple):
@@ -140,7 +140,7 @@ def bayesian_logit(run: Run) -> Any:
 
 
 def _svm(run: Run) -> Any:
-    width = {"width": 0.5} if run.budget == "smoke" else {}
+    width: dict[str, Any] = {"width": 0.5} if run.budget == "smoke" else {}
     return pasb.StickSVMClassifier(**width, **run.settings(1_000, 500, {}))
 
 

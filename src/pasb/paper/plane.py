@@ -129,8 +129,8 @@ def map_table(results: list[dict[str, Any]], keys: list[str]) -> pd.DataFrame:
 
 def number_table(results: list[dict[str, Any]], keys: list[str]) -> pd.DataFrame:
     """One row a fit: settings, log-likelihood, errors, size."""
-    shown = ("budget", "scheme", "seed", "engine", "version", "seconds", "log_likelihood")
-    shown += ("train_error", "test_error", "n_test", "hyperplanes", "orders")
+    shown = ["budget", "scheme", "seed", "engine", "version", "seconds", "log_likelihood"]
+    shown += ["train_error", "test_error", "n_test", "hyperplanes", "orders"]
     return pd.DataFrame(
         [
             {

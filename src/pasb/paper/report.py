@@ -90,7 +90,7 @@ def _state(folder: Path, seed: int) -> str:
                 cells = experiment.cells(budget, ("paper", "exact"), seed, engine)
                 keys = {(cell.what, cell.scheme, cell.budget) for cell in cells}
                 counts.append((len(keys & have), len(keys)))
-            done, total = max(counts, key=lambda count: count[0] / count[1])
+            done, total = max(counts, key=lambda count: (count[0] / count[1], -count[1]))
             row.append(f"{done} of {total}")
         rows.append(row)
     text = "Cells that this page shows, by the budget they were run with:"

@@ -139,6 +139,10 @@ def _boxes(ax: Any, part: pd.DataFrame) -> None:
                 showfliers=False,
                 medianprops={"color": style.COLOURS[0], "linewidth": 2},
             )
-    ax.set_xticks(range(len(labels)), [style.shortened(label, 10) for label in labels])
+        else:
+            ax.text(number, 2.5, "reference", ha="center", va="center", fontsize=6.5)
+    ax.set_xlim(-0.5, len(labels) - 0.5)
+    ax.set_xticks(range(len(labels)), [style.shortened(label, 9) for label in labels])
     ax.set_ylim(-0.3, 5.3)
     style.tidy(ax, grid="y")
+    ax.tick_params(axis="x", labelsize=6.5 if len(labels) > 6 else style.SMALL)

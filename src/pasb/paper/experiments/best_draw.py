@@ -62,7 +62,8 @@ class BestDraw(Experiment):
         if not results:
             return "Not run yet."
         frame, printed = _frame(results), _published()
-        cells = against_published(frame, "best_draw_error", printed["error_percent"])
+        errors: dict[Any, float] = printed["error_percent"].to_dict()
+        cells = against_published(frame, "best_draw_error", errors)
         return "\n\n".join(
             [
                 overview(cells, "cells"),

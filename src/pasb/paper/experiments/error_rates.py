@@ -147,9 +147,14 @@ def tidy(results: Results) -> pd.DataFrame:
     return frame.sort_values(order).reset_index(drop=True).astype({"dataset": str, "model": str})
 
 
-def published_errors() -> pd.Series:
+def published_errors() -> dict[tuple[str, str], float]:
     """The paper's Table 1, by data set and model."""
-    return published.error_rates().stack()
+    printed = published.error_rates().to_dict("index")
+    return {
+        (str(dataset), str(model)): float(value)
+        for dataset, row in printed.items()
+        for model, value in row.items()
+    }
 
 
 def _every_cell(cells: pd.DataFrame) -> str:

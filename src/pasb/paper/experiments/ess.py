@@ -100,7 +100,7 @@ class Ess(Experiment):
         return {"ess.csv": _frame(results)} if results else {}
 
     def figure(self, results: Results) -> Figure | None:
-        """The paper has a table only; ours shows the medians on training rows."""
+        """The paper has a table only; ours shows its quantiles on test rows."""
         from pasb.plots import style
 
         if not results:
@@ -119,8 +119,9 @@ class Ess(Experiment):
                 ax.scatter(paper, -at, s=60, marker=marker, facecolors="none",
                            edgecolors=style.SOFT, label=f"{_title(model)}, paper")  # fmt: skip
                 for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
-                    own = frame[(frame["model"] == model) & (frame["scheme"] == scheme)]
-                    own = own[own["quantile"] == quantile].groupby("dataset")["ess"].mean()
+                    mine = frame[(frame["model"] == model) & (frame["scheme"] == scheme)]
+                    mine = mine[mine["quantile"] == quantile]
+                    own = (mine["ess"] * DRAWS / mine["draws"]).groupby(mine["dataset"]).mean()
                     if len(own):
                         colour = style.COLOURS[{"paper": 2, "exact": 0}[scheme]]
                         values = [own.get(name, np.nan) for name in sets]
@@ -135,7 +136,7 @@ class Ess(Experiment):
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False,
                       fontsize=style.SMALL)  # fmt: skip
-        figure.supxlabel("effective draws of 1000, test rows", fontsize=style.LABEL)
+        axes[1].set_xlabel("effective draws of 1000, test rows", fontsize=style.LABEL)
         return figure
 
     def section(self, results: Results) -> str:
@@ -146,7 +147,8 @@ class Ess(Experiment):
         frame = frame.assign(ess=frame["ess"] * DRAWS / frame["draws"])
         printed = published.effective_sample_sizes()
         rows, counts = [], {key: [0, 0] for key in OURS}
-        for (dataset, quantile, part), paper in printed.iterrows():
+        for index, paper in printed.to_dict("index").items():
+            dataset, quantile, part = (str(name) for name in index)  # type: ignore[attr-defined]
             row = [f"{dataset}, {part}, {quantile}", number(paper["bayes_mlr"], 0)]
             row.append(number(paper["pasb_mlr"], 0))
             words = []

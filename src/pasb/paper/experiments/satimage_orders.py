@@ -84,7 +84,7 @@ class SatimageOrders(Experiment):
                 rows,
                 model,
                 direction,
-                scheme=cell.scheme,
+                scheme="paper" if cell.scheme == "paper" else "exact",
                 augmented=cell.scheme == "paper",
                 fixed_order=np.array(order),
             )
@@ -162,7 +162,7 @@ class SatimageOrders(Experiment):
                         f"{fixed.min():.0f} / {fixed.median():.0f} / {fixed.max():.0f}"
                         if len(fixed)
                         else "-",
-                        number(float(fixed.skew()), 2) if len(fixed) > 2 else "-",
+                        number(_skewness(fixed.to_numpy())),
                         " and ".join(dict.fromkeys(own["budget"])),
                     ]
                 )
@@ -197,6 +197,11 @@ def _inferred(cell: Cell, context: Context, X: Any, y: Any) -> dict[str, Any] | 
         "log_likelihood": [float(model.draws_.log_likelihood.mean())],
         "order": _text(model._top_order(cell.what[0])),
     }
+
+
+def _skewness(values: np.ndarray) -> float:
+    spread = values.std() if len(values) > 2 else float("nan")
+    return float(np.mean((values - values.mean()) ** 3) / spread**3) if spread > 0 else spread
 
 
 def _text(order: Any) -> str:

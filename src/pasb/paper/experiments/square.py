@@ -143,11 +143,15 @@ def _in_words(orders: dict[str, float]) -> str:
 
 
 def _weights(model: Any) -> dict[str, list[float]]:
-    """Mean weights of the experts, in descending order, where a class is not the reference."""
+    """Mean weights of the experts, in descending order.
+
+    A class that is the reference has none, but for the printed algorithm, which fits it.
+    """
     weights, order = model.draws_.parameters["weight"], model.draws_.order
     out = {}
     for category, label in enumerate(model.classes_):
-        own = weights[:, :, category][order[:, :, -1] != category]
+        fitted = (order[:, :, -1] != category) | (model.scheme == "paper")
+        own = weights[:, :, category][fitted]
         ranked = -np.sort(-own, axis=1)
         out[str(label)] = ranked.mean(axis=0).tolist() if len(own) else []
     return out

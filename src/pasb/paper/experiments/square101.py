@@ -73,7 +73,7 @@ class Square101(Experiment):
             Problem(
                 rows,
                 model,
-                scheme=cell.scheme,
+                scheme="paper" if printed else "exact",
                 augmented=printed,
                 fixed_order=suboptimal_order(classes, k) if kind == "fixed" else None,
                 n_swaps=1 if printed else 2 * len(classes) ** 2,
