@@ -1,0 +1,123 @@
+"""``pasb paper``: the tables and figures of the paper."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pasb.cli.failures import reported
+
+app = typer.Typer(help="Reproduce the tables and figures of the paper.", no_args_is_help=True)
+
+FOLDER = Path("paper-results")
+
+
+class Budget(StrEnum):
+    """How long to run."""
+
+    smoke = "smoke"
+    quick = "quick"
+    paper = "paper"
+
+
+class Schemes(StrEnum):
+    """Which algorithm."""
+
+    paper = "paper"
+    exact = "exact"
+    both = "both"
+
+
+class Engine(StrEnum):
+    """Which machine."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+Folder = Annotated[Path, typer.Option(help="Where finished cells are kept.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
+Traceback = Annotated[bool, typer.Option("--traceback", hidden=True)]
+
+
+@app.command("list")
+def list_experiments(traceback: Traceback = False) -> None:
+    """List the experiments, and about how long they take."""
+    from rich.table import Table
+
+    from pasb.cli.report import console
+    from pasb.paper.running import table_of_experiments
+
+    with reported(traceback):
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in ("name", "what", "smoke", "quick", "paper"):
+            table.add_column(column, justify="left" if column in ("name", "what") else "right")
+        for name, title, hours in table_of_experiments():
+            times = [
+                f"{3600 * h:.0f} s" if h < 0.02 else f"{60 * h:.0f} min" if h < 1 else f"{h:.1f} h"
+                for h in hours.values()
+            ]
+            table.add_row(name, title, *times)
+        console().print(table)
+        console().print(
+            "\nBoth schemes on one core; square101 and satimage-orders at budget paper on a GPU. "
+            "best-draw and active-experts share the fits of error-rates, expert-weights those of "
+            "square.",
+            style="dim",
+        )
+
+
+@app.command()
+def run(
+    name: Annotated[str, typer.Argument(help="One of `pasb paper list`, or all.")],
+    budget: Annotated[
+        Budget, typer.Option(help="The paper's sweeps, a tenth of them, or just to see it run.")
+    ] = Budget.quick,
+    scheme: Annotated[
+        Schemes, typer.Option(help="The algorithm as printed, our defaults (exact), or both.")
+    ] = Schemes.both,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    engine: Annotated[Engine, typer.Option(help="Where softplus models run.")] = Engine.cpu,
+    deadline: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", help="Stop in time; the same command goes on later."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEXT", help="Only cells with this in their names; repeatable."),
+    ] = None,
+    folder: Folder = FOLDER,
+    seed: Seed = 0,
+    traceback: Traceback = False,
+) -> None:
+    """Run an experiment, and write its table (CSV) and figure (PNG) into the folder.
+
+    Finished cells are kept: Ctrl-C loses nothing but what was running.
+    """
+    from pasb.paper import running
+
+    with reported(traceback):
+        names = running.checked_names(name)
+        schemes = ("paper", "exact") if scheme is Schemes.both else (scheme.value,)
+        context = running.context_of(folder, deadline, engine.value)
+        cells = running.cells_of(names, budget.value, schemes, seed, engine.value)
+        for text in only or []:
+            cells = [cell for cell in cells if text in cell.name]
+        running.run(names, cells, context, jobs)
+
+
+@app.command()
+def report(
+    folder: Folder = FOLDER,
+    out: Annotated[Path, typer.Option(help="The Markdown file.")] = Path("docs/paper.md"),
+    seed: Seed = 0,
+    traceback: Traceback = False,
+) -> None:
+    """Write the report: every number of the paper beside ours, from finished cells."""
+    from pasb.paper.report import write_report
+
+    with reported(traceback):
+        typer.echo(write_report(folder, out, seed))

@@ -1,0 +1,56 @@
+"""About how long a model of the tables takes on one core, to plan with; within a factor of two."""
+
+from __future__ import annotations
+
+from pasb.paper.models import BUDGETS
+
+#: training rows, test rows, columns and categories
+SHAPES = {
+    "iris": (120, 30, 5, 3),
+    "wine": (142, 36, 14, 3),
+    "square": (294, 126, 3, 3),
+    "glass": (171, 43, 10, 6),
+    "vehicle": (592, 254, 19, 4),
+    "waveform": (500, 4500, 22, 3),
+    "segment": (231, 2079, 20, 7),
+    "dna": (2000, 1186, 181, 3),
+    "satimage": (4435, 2000, 37, 6),
+}
+SMOKE = 0.25  # seconds of a cell
+
+
+def softplus_sweep(rows: int, columns: int, categories: int, vectors: int, scheme: str) -> float:
+    """Seconds of one sweep of one chain; `vectors` is K times T."""
+    sticks = 0.6 * (categories - 1) if scheme != "paper" else categories
+    each = 80e-9 + columns**2 * 40e-12
+    return rows * sticks * vectors * each + 60e-6 * categories * vectors
+
+
+def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:
+    """Seconds to fit one model of the paper's Table 1 to one partition."""
+    if budget == "smoke":
+        return SMOKE
+    rows, _, columns, categories = SHAPES[dataset]
+    share, step, _ = BUDGETS[budget]
+    sticks = 0.6 * (categories - 1) if scheme != "paper" else categories
+
+    def softplus(n_sweeps: int, k: int, t: int, p: int = columns) -> float:
+        both = 2 * n_sweeps * share
+        return both * softplus_sweep(rows, p, categories, k * t, scheme)
+
+    linear = rows * sticks * (150e-9 + columns**2 * 40e-12) + 1e-4
+    seconds = {
+        "pasb_mlr": lambda: 1 + 10_000 * share * 2 * linear,
+        "pasb_robit_k6": lambda: 1 + 8_000 * share * 3 * linear,
+        "bayes_mlr": lambda: 10_000 * share * 2 * linear,
+        "pasb_msvm": lambda: 5 + 10 * share + 1_000 * (share + 0.2) * sticks * rows**2 * 3e-9,
+        "msr_k1_t1": lambda: softplus(10_000, 1, 1),
+        "msr_k1_t3": lambda: softplus(10_000, 1, 3),
+        "msr_k5_t1": lambda: softplus(10_000, 5, 1),
+        "msr_k5_t3": lambda: softplus(10_000, 5, 3),
+        "dt_msr": lambda: softplus(3_000, 5, 3) + softplus(10_000, 5, 1, columns + 15 * categories),
+        "l2_mlr": lambda: 0.5 + 130 * categories * rows * columns * 25e-9,
+        "svm": lambda: 1 + (21 / step) ** 2 * 3 * (rows**2 * (columns + 20) * 7e-10 + 2e-3),
+        "amm": lambda: 1 + (30 if budget == "paper" else 4) * rows * columns * categories * 2e-7,
+    }
+    return seconds[model]()

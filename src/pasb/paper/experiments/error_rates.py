@@ -1,0 +1,169 @@
+"""Table 1: the error rates of all models on nine data sets."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pasb import datasets
+from pasb.paper import costs, published
+from pasb.paper.cells import ANY, Cell, Context
+from pasb.paper.compare import against_published, explanations, overview, row_verdicts
+from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.models import BUDGETS, MODELS, SCALED, WITHOUT_SCHEME, Run
+from pasb.paper.scores import active_expert_counts, error, probability_scores, size_and_best_draw
+from pasb.paper.subset import some_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: as many as the paper has, or more where it has one random partition; the quickest sets first
+PARTITIONS = {
+    "iris": 5,
+    "wine": 5,
+    "square": 5,
+    "glass": 5,
+    "vehicle": 5,
+    "segment": 3,
+    "waveform": 3,
+    "dna": 1,
+    "satimage": 1,
+}
+
+
+class ErrorRates(Experiment):
+    """Every model fitted to every partition of every data set."""
+
+    name = "error-rates"
+    title = "Table 1: error rates"
+
+    def cells(
+        self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
+    ) -> list[Cell]:
+        """The first partition of every set first."""
+        out = []
+        for dataset, number in PARTITIONS.items():
+            for partition in range(1 if budget == "smoke" else number):
+                for model in MODELS:
+                    what = (dataset, model, partition)
+                    own = (ANY,) if model in WITHOUT_SCHEME else schemes
+                    out += [Cell(self.name, what, budget, scheme, seed) for scheme in own]
+        return out
+
+    def seconds(self, cell: Cell) -> float:
+        """By the size of the data set."""
+        dataset, model, _ = cell.what
+        return costs.of_model(dataset, model, cell.budget, cell.scheme)
+
+    def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
+        """Fit, predict and score."""
+        dataset, name, partition = cell.what
+        data = datasets.load(dataset, seed=cell.seed)
+        part = data.partition(partition, scale="range" if name in SCALED else None)
+        most = BUDGETS[cell.budget].most_rows
+        X, y = some_rows(part.X_train, part.y_train, most)
+        X_test, y_test = some_rows(part.X_test, part.y_test, most)
+        checkpoint = context.checkpoint(cell)
+        scheme = "exact" if cell.scheme == ANY else cell.scheme
+        engine = context.engine if name.startswith(("msr", "dt")) else "cpu"
+        run = Run(
+            cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, [context.over], engine
+        )
+        model = MODELS[name](run)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # convergence is part of the result
+            began = time.perf_counter()
+            model.fit(X, y)
+            fitted = time.perf_counter()
+            if getattr(getattr(model, "draws_", None), "interrupted", False):
+                return None
+            prediction = model.predict(X_test)
+            predicted = time.perf_counter()
+            result = {
+                "engine": engine,
+                "n_train": len(y),
+                "n_test": len(y_test),
+                "error": error(prediction, y_test),
+                "fit_seconds": fitted - began,
+                "predict_seconds": predicted - fitted,
+                **probability_scores(model, X_test, y_test),
+                **size_and_best_draw(model, X_test, y_test),
+            }
+        if name == "msr_k5_t3":
+            result["active_experts"] = active_expert_counts(model)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        return result
+
+    def tables(self, results: Results) -> dict[str, pd.DataFrame]:
+        """A row a cell."""
+        return {"error-rates.csv": tidy(results)} if results else {}
+
+    def figure(self, results: Results) -> Figure | None:
+        """The paper has a table only; ours shows every cell against the paper's."""
+        from pasb.paper.drawing import dumbbells
+
+        if not results:
+            return None
+        frame = tidy(results)
+        return dumbbells(frame, "error", published.error_rates(), "error rate, %")
+
+    def section(self, results: Results) -> str:
+        """Overview, every cell, and what lies outside its interval."""
+        if not results:
+            return "Not run yet."
+        frame = tidy(results)
+        cells = against_published(frame, "error", published_errors())
+        return "\n\n".join(
+            [
+                overview(cells, "error cells"),
+                row_verdicts(cells),
+                explanations(cells, frame, "error"),
+                _every_cell(cells),
+                _what_the_paper_does_not_show(frame),
+            ]
+        )
+
+
+def tidy(results: Results) -> pd.DataFrame:
+    """One row for each finished cell of the table."""
+    frame = pd.DataFrame(results)
+    dataset, model, partition = zip(*frame["what"], strict=True)
+    frame.insert(0, "dataset", dataset)
+    frame.insert(1, "model", model)
+    frame.insert(2, "partition", partition)
+    frame = frame.drop(columns=["experiment", "what", "active_experts"], errors="ignore")
+    for column in ("best_draw_error", "log_loss", "brier", "calibration_error", "worst_rhat"):
+        if column not in frame:
+            frame[column] = np.nan
+    frame["dataset"] = pd.Categorical(frame["dataset"], list(PARTITIONS))
+    frame["model"] = pd.Categorical(frame["model"], list(MODELS))
+    order = ["dataset", "model", "scheme", "partition"]
+    return frame.sort_values(order).reset_index(drop=True).astype({"dataset": str, "model": str})
+
+
+def published_errors() -> dict[tuple[str, str], float]:
+    """The paper's Table 1, by data set and model."""
+    printed = published.error_rates().to_dict("index")
+    return {
+        (str(dataset), str(model)): float(value)
+        for dataset, row in printed.items()
+        for model, value in row.items()
+    }
+
+
+def _every_cell(cells: pd.DataFrame) -> str:
+    from pasb.paper.compare import detail
+
+    return "### Every cell\n\n" + detail(cells)
+
+
+def _what_the_paper_does_not_show(frame: pd.DataFrame) -> str:
+    from pasb.paper.beyond import probabilities_and_times
+
+    return probabilities_and_times(frame)

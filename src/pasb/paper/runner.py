@@ -1,0 +1,115 @@
+"""Run cells one after the other or in processes, and keep each when it is finished."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import pasb
+from pasb.errors import CheckpointError
+from pasb.paper.cells import Cell, Context, keep, path_of
+from pasb.paper.experiments import EXPERIMENTS
+
+PATIENCE = 30.0  # seconds for running cells to stop, once they were told to
+
+_stop: Any = None  # in a worker, the event that tells it to stop
+
+
+def unfinished(cells: Sequence[Cell], context: Context) -> list[Cell]:
+    """The cells whose results are not there yet."""
+    return [cell for cell in cells if not path_of(context.folder, cell).exists()]
+
+
+def run_cells(
+    cells: Sequence[Cell], context: Context, jobs: int = 1
+) -> Iterator[tuple[Cell, dict[str, Any] | None]]:
+    """Run the cells that are not finished, and yield each as it comes to its end.
+
+    A computation that breaks down (numbers that are not finite) ends its cell only.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+    context : Context
+    jobs : int
+        Processes; with 1 the cells run in this one.
+
+    Yields
+    ------
+    cell, result
+        None for a cell that did not finish in time; a later call goes on with it. A cell
+        that broke down has the error under ``failed``.
+    """
+    todo = unfinished(cells, context)
+    if jobs == 1:
+        for cell in todo:
+            result = _run(cell, context)
+            yield cell, result
+            if result is None and not time.time() > context.deadline:
+                raise KeyboardInterrupt  # the classifier took it
+        return
+    yield from _in_processes(todo, context, jobs)
+
+
+def _in_processes(
+    todo: list[Cell], context: Context, jobs: int
+) -> Iterator[tuple[Cell, dict[str, Any] | None]]:
+    spawn = get_context("spawn")
+    stop = spawn.Event()
+    pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_start_worker, initargs=(stop,))
+    try:
+        running: dict[Future, Cell] = {pool.submit(_work, cell, context): cell for cell in todo}
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield running.pop(future), future.result()
+    except BaseException:
+        stop.set()
+        for future in running:
+            future.cancel()
+        wait(running, timeout=PATIENCE)
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start_worker(stop: Any) -> None:
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
+
+
+def _work(cell: Cell, context: Context) -> dict[str, Any] | None:
+    return _run(cell, context._replace(stopped=_stop.is_set))
+
+
+def _run(cell: Cell, context: Context) -> dict[str, Any] | None:
+    if context.over():
+        return None
+    began = time.perf_counter()
+    experiment = EXPERIMENTS[cell.experiment]
+    try:
+        with threadpool_limits(1):
+            try:
+                result = experiment.run(cell, context)
+            except CheckpointError:  # of other settings or another version: begin anew
+                shutil.rmtree(context.checkpoint(cell), ignore_errors=True)
+                result = experiment.run(cell, context)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    if result is None:
+        return None
+    seconds = time.perf_counter() - began
+    result = {"version": pasb.__version__, "engine": "cpu", "seconds": seconds, **result}
+    keep(context.folder, cell, result)
+    return result
