@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
 from pasb.binary.softplus import Softplus
@@ -20,6 +20,7 @@ from pasb.sampling import Engine
 from pasb.scaling import Scaling
 from pasb.sticks import Direction
 from pasb.sweep import Scheme
+from pasb.validation import checked_table
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
@@ -156,19 +157,39 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         categories: NDArray[np.int64],
         weights: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        self._levels: list[Hyperplanes] = []
-        self._first_orders: dict[Direction, NDArray[np.int64] | None] | None = None
-        self._stopped = False
-        for number in range(1, self.n_stacks):
-            model = self._level_model(number)
-            model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
-            if self._first_orders is None:
-                self._first_orders = {name: model._top_order(name) for name in self._directions}
-            self._levels.append(Hyperplanes.of(model))
-            self._stopped |= model.draws_.interrupted
+        if self._n_ready != self.n_stacks - 1:  # unless `fit_together` fitted them
+            self._forget()
+            for number in range(1, self.n_stacks):
+                model = self._level_model(number)
+                model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
+                self._take_level(model)
+        self._n_ready = -1
         columns = self._stacked(table)
         self._scaling = Scaling.of(columns, weights, self.scale)
         return self._scaling.with_constant(columns)
+
+    _n_ready = -1  # levels that were fitted for the next call of `fit`
+
+    def _forget(self) -> None:
+        self._levels: list[Hyperplanes] = []
+        self._first_orders: dict[Direction, NDArray[np.int64] | None] | None = None
+        self._stopped = False
+
+    def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray]:
+        """The checked table and labels, before levels are fitted one by one."""
+        self._forget()
+        self._n_ready = 0
+        table, labels = checked_table(self, X, y=y, reset=True)
+        self.classes_ = np.unique(labels)
+        return table, labels
+
+    def _take_level(self, model: SoftplusClassifier) -> None:
+        """Put a fitted model below the next one."""
+        if self._first_orders is None:
+            self._first_orders = {name: model._top_order(name) for name in self._directions}
+        self._levels.append(Hyperplanes.of(model))
+        self._stopped |= model.draws_.interrupted
+        self._n_ready += 1
 
     def _callbacks(self) -> list[Callable]:
         # a run that was stopped on one level does not start anew on the next

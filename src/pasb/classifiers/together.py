@@ -24,10 +24,10 @@ def fit_together(
     """Fit each model to its own table, at the same time where they run on a GPU.
 
     A GPU that runs one chain is mostly idle, so several folds, partitions or fixed orders take
-    little longer than one. Softplus models with ``engine="cuda"``, the same settings and
-    tables of the same number of columns and classes share a batch, unless they have
-    checkpoints or callbacks; all others are fitted one after another. The draws are those of
-    separate fits, to rounding.
+    little longer than one. Softplus and stacked models with ``engine="cuda"``, the same
+    settings and tables with as many classes share a batch, unless they have checkpoints or
+    callbacks; all others are fitted one after another. The draws are those of separate fits,
+    to rounding.
 
     Parameters
     ----------
@@ -59,7 +59,9 @@ def fit_together(
             f"and {len(labels)}"
         )
     batches: dict[tuple, list[tuple[Model, list[Problem], Schedule]]] = {}
-    for model, X, y in zip(models, tables, labels, strict=True):
+    fits = list(zip(models, tables, labels, strict=True))
+    _fit_below([fit for fit in fits if _shares(fit[0])])
+    for model, X, y in fits:
         if not _shares(model):
             model.fit(X, y)
             continue
@@ -77,11 +79,26 @@ def fit_together(
     return list(models)
 
 
+def _fit_below(fits: list[tuple]) -> None:
+    """Fit the lower levels of stacked models, those of the same level together."""
+    stacks: dict[int, list[tuple]] = {}
+    for model, X, y in fits:
+        if isinstance(model, StackedSoftplusClassifier):
+            model._validate_params()
+            stacks.setdefault(int(model.n_stacks), []).append((model, *model._begin(X, y)))
+    for n_stacks, own in stacks.items():
+        for number in range(1, n_stacks):
+            below = [model._level_model(number) for model, _, _ in own]
+            tables = [model._stacked(table) for model, table, _ in own]
+            fit_together(below, tables, [labels for _, _, labels in own])
+            for (model, _, _), level in zip(own, below, strict=True):
+                model._take_level(level)
+
+
 def _shares(model: StickBreakingClassifier) -> bool:
     """Whether a model can be part of a batch."""
     return (
         isinstance(model, SoftplusClassifier)
-        and not isinstance(model, StackedSoftplusClassifier)
         and model.engine == "cuda"
         and model.checkpoint is None
         and not model.callbacks
@@ -94,4 +111,4 @@ def _kind(model: StickBreakingClassifier, problem: Problem) -> tuple:
     settings = [(k, v) for k, v in sorted(model.get_params().items()) if k not in own]
     rows = problem.rows
     order = problem.fixed_order is None, problem.swaps_only
-    return (*map(repr, settings), rows.n_columns, rows.n_categories, *order)
+    return (type(model), *map(repr, settings), rows.n_categories, *order)

@@ -126,7 +126,8 @@ class BatchRun(Run):
         for name, values in (batch.parameters(names) if names else batch.parameters()).items():
             for chain, own in zip(chains, values, strict=True):
                 assert chain.state is not None
-                chain.state.parameters[name][:] = own
+                target = chain.state.parameters[name]
+                target[...] = own[..., : target.shape[-1]]
         if names is None:
             guards = chains[0].sweeper.sampler.guards
             for name, count in batch.take_guards().items():

@@ -59,8 +59,8 @@ class SoftplusBatch:
     ----------
     places : sequence of Place
         Chains of one scheme and one binary model, but for the prior of the rates; of tables
-        with the same number of columns and categories. Chains of the same table stand
-        together, and all tables have as many.
+        with the same number of categories. Chains of the same table stand together, and all
+        tables have as many.
     fits_reference : bool, default=False
         Fit the reference category too, to its one-against-the-rest labels, as the printed
         algorithm does.
@@ -77,7 +77,8 @@ class SoftplusBatch:
         self.fits_reference = fits_reference
         self.n_chains, self.n_categories = len(self.places), rows.n_categories
         self.n_experts, self.n_layers = int(model.n_experts), int(model.n_layers)
-        self.n_rows, self.n_columns = max(r.n_rows for r in self.tables), rows.n_columns
+        self.n_rows = max(table.n_rows for table in self.tables)
+        self.n_columns = max(table.n_columns for table in self.tables)
         self.n_sticks = self.n_categories - (not fits_reference)
         self.n_problems = self.n_chains * self.n_sticks
         self.n_vectors = self.n_problems * self.n_experts
@@ -141,10 +142,12 @@ class SoftplusBatch:
         table = np.zeros(shape)
         category = np.full((len(self.tables), self.n_rows), self.n_categories, dtype=np.int32)
         for g, rows in enumerate(self.tables):
-            table[g, :, : rows.n_rows] = unblocked(rows.blocks, rows.n_rows, rows.n_columns).T
+            own = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
+            table[g, : rows.n_columns, : rows.n_rows] = own.T
             category[g, : rows.n_rows] = rows.categories
         self._put("table", table)
         self._put("category", category)
+        self._put("widths", np.array([rows.n_columns for rows in self.tables]))
         self._put("bounds", np.stack([rows.bounds for rows in self.tables]))
         a, b = np.tril_indices(self.n_columns)
         device = self.arrays["table"]
@@ -192,8 +195,16 @@ class SoftplusBatch:
         self.orders = np.array(orders)
         with self.launcher.stream:
             for name in STATE:
-                self._put(name, np.concatenate([own[name] for own in parameters]))
+                self._put(name, np.concatenate([self._wide(name, own[name]) for own in parameters]))
             self._put_orders()
+
+    def _wide(self, name: str, values: NDArray) -> NDArray:
+        """Parameters with as many columns as the widest table; what is added is not used."""
+        if name not in ("coef", "precision"):
+            return values
+        missing = self.n_columns - values.shape[-1]
+        widths = [(0, 0)] * (values.ndim - 1) + [(0, missing)]
+        return np.pad(values, widths, constant_values=1.0)
 
     def _put_orders(self) -> None:
         """What follows from the orders: the slots and the parts of the categories."""
@@ -339,15 +350,26 @@ class SoftplusBatch:
                 centre.draw_precisions,
                 (self.n_vectors, self.n_layers),
                 THREADS,
-                *(shape, "rate_prior", "slots", "names", "sweep", "coef", "precision", "rate"),
+                *(shape, "rate_prior", "widths", "slots", "names", "sweep"),
+                *("coef", "precision", "rate"),
             )
         if self.infers.any() and not self.fits_reference:
             self._launch(
                 centre.draw_references,
                 self.n_chains,
                 THREADS,
-                *("hypers", ard, shape, "rate_prior", "references", "reference_names", "sweep"),
-                *("coef", "weight", "active", "precision", "rate", "mass", "scale"),
+                *("hypers", ard, shape, "rate_prior", "widths", "references"),
+                *(
+                    "reference_names",
+                    "sweep",
+                    "coef",
+                    "weight",
+                    "active",
+                    "precision",
+                    "rate",
+                    "mass",
+                    "scale",
+                ),
             )
 
     def _tabulate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -371,7 +393,10 @@ class SoftplusBatch:
         return {"qr_fallbacks": qr, "frozen_rows": frozen}
 
     def parameters(self, names: Sequence[str] = STATE) -> dict[str, NDArray[np.float64]]:
-        """Parameters on the host, with the chains on the first axis."""
+        """Parameters on the host, with the chains on the first axis.
+
+        Of tables with fewer columns than others, the first columns count.
+        """
         out = {}
         with self.launcher.stream:
             for name in names:

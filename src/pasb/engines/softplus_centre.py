@@ -327,16 +327,17 @@ def draw_gamma_process(
 
 
 @cuda.jit
-def draw_precisions(shape, rate_prior, slots, names, sweep, coef, precision, rate):
+def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precision, rate):
     """Precisions given the coefficients, then their rate; one block a layer of a vector.
 
-    `rate_prior` has a row for each table.
+    `rate_prior` and `widths`, the numbers of columns, have a row for each table.
     """
     values = cuda.shared.array(THREADS, np.float64)
     vector, t = cuda.blockIdx.x, cuda.blockIdx.y
-    _, n_experts, _, n = coef.shape
+    n_experts = coef.shape[1]
     problem, k = vector // n_experts, vector % n_experts
-    prior = rate_prior[problem // (slots.shape[0] // rate_prior.shape[0])]
+    group = problem // (slots.shape[0] // widths.shape[0])
+    prior, n = rate_prior[group], widths[group]
     slot = slots[problem]
     key = key_of(names[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
     total = 0.0
@@ -356,6 +357,7 @@ def draw_references(
     ard,
     shape,
     rate_prior,
+    widths,
     references,
     names,
     sweep,
@@ -375,10 +377,11 @@ def draw_references(
     slot = references[c]
     if slot < 0:
         return
+    group = c // (references.shape[0] // widths.shape[0])
     if cuda.threadIdx.x == 0:
         draw_hypers_from_prior(
             hypers,
-            rate_prior[c // (references.shape[0] // rate_prior.shape[0])],
+            rate_prior[group],
             names[c, 0],
             names[c, 1],
             sweep[0],
@@ -389,7 +392,7 @@ def draw_references(
             scale[slot],
         )
     cuda.syncthreads()
-    _, n_experts, n_layers, n = coef.shape
+    n_experts, n_layers, n = coef.shape[1], coef.shape[2], widths[group]
     for k in range(cuda.threadIdx.x, n_experts, cuda.blockDim.x):
         active[slot, k] = 0.0
     for i in range(cuda.threadIdx.x, n_experts * n_layers * n, cuda.blockDim.x):

@@ -179,18 +179,22 @@ class _Cpu:
 
 class _Gpu:
     def __init__(self, problems: list[Problem], chains: list[int], seed: int, start: Start):
-        from pasb.engines.softplus_batch import SoftplusBatch
+        from pasb.engines.softplus_batch import STATE, Place, SoftplusBatch
 
-        self.batch = SoftplusBatch(problems, chains, seed)
+        first = problems[0]
+        places = [Place(problem, seed, c) for problem, c in zip(problems, chains, strict=True)]
+        printed = first.fixed_order is None and first.scheme == "paper"
+        self.batch = SoftplusBatch(places, fits_reference=printed)
         each = [
             {name: values[c] for name, values in start.parameters.items()}
             for c in range(len(problems))
         ]
-        self.batch.start(start.orders, each)
-        self.names = tuple(start.parameters)
+        self.batch.start(list(start.orders), each)
+        # what the batch does not hold, because it does not prune
+        self.others = {k: v for k, v in start.parameters.items() if k not in STATE}
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         return self.batch.sweep(number)
 
     def where(self) -> Start:
-        return Start(self.batch.orders.copy(), self.batch.kept(self.names))
+        return Start(self.batch.orders.copy(), {**self.batch.parameters(), **self.others})

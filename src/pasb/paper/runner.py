@@ -50,13 +50,42 @@ def run_cells(
     """
     todo = unfinished(cells, context)
     if jobs == 1:
-        for cell in todo:
-            result = _run(cell, context)
-            yield cell, result
+        for batch in _batches(todo, context.engine):
+            if len(batch) > 1:
+                yield from _run_together(batch, context)
+                continue
+            result = _run(batch[0], context)
+            yield batch[0], result
             if result is None and not time.time() > context.deadline:
                 raise KeyboardInterrupt  # the classifier took it
         return
     yield from _in_processes(todo, context, jobs)
+
+
+def _batches(cells: list[Cell], engine: str) -> list[list[Cell]]:
+    """On a GPU, what runs at once; the batches in the order of their first cells."""
+    if engine == "cpu":
+        return [[cell] for cell in cells]
+    own: dict[str, list[Cell]] = {}
+    for cell in cells:
+        own.setdefault(cell.experiment, []).append(cell)
+    return [batch for name, some in own.items() for batch in EXPERIMENTS[name].batches(some)]
+
+
+def _run_together(
+    cells: list[Cell], context: Context
+) -> Iterator[tuple[Cell, dict[str, Any] | None]]:
+    if context.over():
+        yield from ((cell, None) for cell in cells)
+        return
+    began = time.perf_counter()
+    with threadpool_limits(1):
+        results = EXPERIMENTS[cells[0].experiment].run_together(cells, context)
+    seconds = (time.perf_counter() - began) / len(cells)
+    for cell, result in zip(cells, results, strict=True):
+        own = {"version": pasb.__version__, "seconds": seconds, **result}
+        keep(context.folder, cell, own)
+        yield cell, own
 
 
 def _in_processes(

@@ -55,6 +55,14 @@ class Experiment(ABC):
     def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
         """Run a cell; None if it was stopped."""
 
+    def batches(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """Cells that a GPU runs at once; one by one where there is no `run_together`."""
+        return [[cell] for cell in cells]
+
+    def run_together(self, cells: Sequence[Cell], context: Context) -> list[dict[str, Any]]:
+        """Run the cells of a batch at once."""
+        raise NotImplementedError
+
     @abstractmethod
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """Tidy tables of the results, by file name; those with "-map" in it are large."""

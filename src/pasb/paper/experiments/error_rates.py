@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+import pasb
 from pasb import datasets
 from pasb.paper import costs, published
 from pasb.paper.cells import ANY, Cell, Context
@@ -29,7 +30,7 @@ PARTITIONS = {
     "wine": 5,
     "square": 5,
     "glass": 5,
-    "vehicle": 5,
+    "vehicle": 10,
     "segment": 3,
     "waveform": 3,
     "dna": 1,
@@ -61,44 +62,42 @@ class ErrorRates(Experiment):
         dataset, model, _ = cell.what
         return costs.of_model(dataset, model, cell.budget, cell.scheme)
 
+    def batches(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """Softplus models of all partitions of a data set share a batch on a GPU."""
+        shared: dict[Any, list[Cell]] = {}
+        for cell in cells:
+            dataset, model, partition = cell.what
+            alone = None if _softplus(model) else partition
+            key = (dataset, model, alone, cell.budget, cell.scheme, cell.seed)
+            shared.setdefault(key, []).append(cell)
+        return list(shared.values())
+
     def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
         """Fit, predict and score."""
-        dataset, name, partition = cell.what
-        data = datasets.load(dataset, seed=cell.seed)
-        part = data.partition(partition, scale="range" if name in SCALED else None)
-        most = BUDGETS[cell.budget].most_rows
-        X, y = some_rows(part.X_train, part.y_train, most)
-        X_test, y_test = some_rows(part.X_test, part.y_test, most)
         checkpoint = context.checkpoint(cell)
-        scheme = "exact" if cell.scheme == ANY else cell.scheme
-        engine = context.engine if name.startswith(("msr", "dt")) else "cpu"
-        run = Run(
-            cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, [context.over], engine
-        )
-        model = MODELS[name](run)
+        X, y, _, _ = _data(cell)
+        model = _model(cell, context, checkpoint, [context.over])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence is part of the result
             began = time.perf_counter()
             model.fit(X, y)
             fitted = time.perf_counter()
-            if getattr(getattr(model, "draws_", None), "interrupted", False):
-                return None
-            prediction = model.predict(X_test)
-            predicted = time.perf_counter()
-            result = {
-                "engine": engine,
-                "n_train": len(y),
-                "n_test": len(y_test),
-                "error": error(prediction, y_test),
-                "fit_seconds": fitted - began,
-                "predict_seconds": predicted - fitted,
-                **probability_scores(model, X_test, y_test),
-                **size_and_best_draw(model, X_test, y_test),
-            }
-        if name == "msr_k5_t3":
-            result["active_experts"] = active_expert_counts(model)
+        if getattr(getattr(model, "draws_", None), "interrupted", False):
+            return None
+        result = _scored(cell, model, fitted - began)
         shutil.rmtree(checkpoint, ignore_errors=True)
         return result
+
+    def run_together(self, cells: Sequence[Cell], context: Context) -> list[dict[str, Any]]:
+        """Fit all at once; the time of a fit is its share of the time of all."""
+        models = [_model(cell, context) for cell in cells]
+        tables, labels = zip(*[_data(cell)[:2] for cell in cells], strict=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            began = time.perf_counter()
+            pasb.fit_together(models, tables, labels)
+            seconds = (time.perf_counter() - began) / len(cells)
+        return [_scored(cell, model, seconds) for cell, model in zip(cells, models, strict=True)]
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """A row a cell."""
@@ -128,6 +127,52 @@ class ErrorRates(Experiment):
                 _what_the_paper_does_not_show(frame),
             ]
         )
+
+
+def _softplus(model: str) -> bool:
+    return model.startswith(("msr", "dt"))
+
+
+def _data(cell: Cell) -> tuple[Any, Any, Any, Any]:
+    """Training covariates and labels, and those for testing."""
+    dataset, name, partition = cell.what
+    data = datasets.load(dataset, seed=cell.seed)
+    part = data.partition(partition, scale="range" if name in SCALED else None)
+    most = BUDGETS[cell.budget].most_rows
+    return (
+        *some_rows(part.X_train, part.y_train, most),
+        *some_rows(part.X_test, part.y_test, most),
+    )
+
+
+def _model(cell: Cell, context: Context, checkpoint: Any = None, callbacks: Any = None) -> Any:
+    name = cell.what[1]
+    scheme = "exact" if cell.scheme == ANY else cell.scheme
+    engine = context.engine if _softplus(name) else "cpu"
+    own = (context.n_jobs, checkpoint, callbacks, engine)
+    return MODELS[name](Run(cell.budget, scheme, cell.seed, *own))
+
+
+def _scored(cell: Cell, model: Any, fit_seconds: float) -> dict[str, Any]:
+    _, y, X_test, y_test = _data(cell)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        began = time.perf_counter()
+        prediction = model.predict(X_test)
+        predicted = time.perf_counter()
+        result = {
+            "engine": getattr(model, "engine", "cpu"),
+            "n_train": len(y),
+            "n_test": len(y_test),
+            "error": error(prediction, y_test),
+            "fit_seconds": fit_seconds,
+            "predict_seconds": predicted - began,
+            **probability_scores(model, X_test, y_test),
+            **size_and_best_draw(model, X_test, y_test),
+        }
+        if cell.what[1] == "msr_k5_t3":
+            result["active_experts"] = active_expert_counts(model)
+    return result
 
 
 def tidy(results: Results) -> pd.DataFrame:
