@@ -116,13 +116,13 @@ with tempfile.TemporaryDirectory() as folder:
 
 # tables of different lengths in one batch
 parts = [slice(0, 9), slice(0, 6)]
-short = dict(settings, n_warmup=0, n_draws=1)
+short = dict(settings, n_warmup=0, n_draws=1, order=[2, 0, 1])
 models = [SoftplusClassifier(engine="cuda", **{**short, "random_state": k}) for k in range(2)]
 fit_together(models, [X[part] for part in parts], [y[part] for part in parts])
 for k, part in enumerate(parts):
     same(SoftplusClassifier(**{**short, "random_state": k}).fit(X[part], y[part]), models[k])
 
-stacked = StackedSoftplusClassifier(engine="cuda", stack_sweeps=2, order=[0, 1, 2], **short)
+stacked = StackedSoftplusClassifier(engine="cuda", stack_sweeps=2, **short)
 assert np.isfinite(stacked.fit(X, y).predict_proba(X)).all()
 print("agreed")
 """
@@ -130,6 +130,45 @@ print("agreed")
 
 def test_fits_are_those_of_the_cpu():
     done = run(FITS, "1")
+    assert done.stdout.strip() == "agreed", done.stderr
+
+
+PILOT = """
+import numpy as np
+from pasb.binary.base import Keys
+from pasb.binary.softplus import Softplus
+from pasb.engines import pilot
+from pasb.engines.sticks import Stick, StickBatch
+from pasb.rows import Rows
+from pasb.sweep import Problem, State, Sweeper
+
+rng = np.random.default_rng(0)
+rows = Rows.of(np.column_stack([np.ones(6), rng.normal(size=6)]), np.arange(6) % 3, 3)
+model = Softplus(n_experts=1, n_layers=1)
+problem = Problem(rows, model, "reverse", fixed_order=np.array([2, 0, 1]))
+alone = StickBatch([Stick(problem, 2, 0b011)], 5, 1)
+values = alone.sweep(1)
+sweeper = Sweeper(problem)
+state = sweeper.start(Keys(5, 1, 0))
+sweeper.sweep(state, Keys(5, 1, 1))
+assert np.allclose(alone.parameters()["coef"][0, 0], state.parameters["coef"][2], rtol=1e-9)
+
+pilot.SWEEPS, pilot.COUNTED, pilot.CHAINS, pilot.BEST_ORDERS = 1, 1, 2, 1
+free = [Problem(rows, model, direction) for direction in ("forward", "reverse")]
+own = pilot.with_pilots(dict(enumerate(free)), {0: object(), 1: object()}, 3)
+order = own[0].lattice().best_orders(1)[0]
+assert len(own[0].values) == len(own[1].values) == 9
+assert sorted(map(len, own[0].values.values())) == [1] * 7 + [2] * 2
+state = State(order, sweeper.sampler.start(Keys(3, 0, 0)))
+own[0].fill(state)
+value, parameters = own[0].best[order[0], 7 - (1 << order[0])]
+assert np.array_equal(state.parameters["coef"][order[0]], parameters["coef"])
+print("agreed")
+"""
+
+
+def test_short_chains_of_sticks_choose_where_chains_start():
+    done = run(PILOT, "1")
     assert done.stdout.strip() == "agreed", done.stderr
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinarySampler, Keys
-from pasb.orders import Approximations, FittedEvidences
+from pasb.orders import Approximations
+from pasb.orders.evidences import Evidences
 from pasb.sweep import Problem, State, Sweeper
 
 
@@ -56,7 +57,7 @@ class Chain:
         problem: Problem,
         schedule: Schedule,
         approximations: Approximations | None = None,
-        surrogate: FittedEvidences | None = None,
+        surrogate: Evidences | None = None,
         sampler: BinarySampler | None = None,
     ):
         self.index = index

@@ -26,6 +26,7 @@ from pasb.binary.base import BinarySampler
 from pasb.chain import Chain, Schedule, SweepInfo
 from pasb.checkpoint import Checkpoint
 from pasb.errors import CheckpointError
+from pasb.orders.evidences import Evidences
 from pasb.progress import Progress
 from pasb.sticks import Direction
 from pasb.sweep import Problem
@@ -185,10 +186,17 @@ def _chains(
 ) -> list[Chain]:
     """The chains; those of one problem share its evidences, those of a batch their sampler."""
     each = {id(problem): problem for problem in problems}
+    surrogates: dict[int, Evidences | None] = {
+        name: problem.surrogate(n_jobs) for name, problem in each.items()
+    }
+    if engine == "cuda":
+        from pasb.engines.pilot import with_pilots
+
+        surrogates = with_pilots(each, surrogates, schedule.seed)
     evidences = {
         name: (
             problem.approximations(n_jobs) if problem.scheme == "exact" else None,
-            problem.surrogate(n_jobs),
+            surrogates[name],
         )
         for name, problem in each.items()
     }

@@ -49,6 +49,7 @@ from pasb.orders import (
     OrderTable,
     swap_moves,
 )
+from pasb.orders.evidences import Evidences
 from pasb.orders.swap import uniform_at
 from pasb.rows import Rows
 from pasb.sticks import Direction
@@ -114,7 +115,7 @@ class Sweeper:
     problem : Problem
     approximations : Approximations, optional
         Shared by the chains of a run; made here if not given.
-    surrogate : FittedEvidences, optional
+    surrogate : Evidences, optional
         For the starting order of models without normal approximations.
     settling : int
         Sweeps at the beginning that use the paper's freer swaps, where the order does not
@@ -127,7 +128,7 @@ class Sweeper:
         self,
         problem: Problem,
         approximations: Approximations | None = None,
-        surrogate: FittedEvidences | None = None,
+        surrogate: Evidences | None = None,
         settling: int = 0,
         sampler: BinarySampler | None = None,
     ):

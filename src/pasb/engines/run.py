@@ -16,6 +16,7 @@ from pasb.binary.base import Keys
 from pasb.chain import Chain
 from pasb.checkpoint import Checkpoint
 from pasb.engines.device import array_module
+from pasb.engines.pilot import Pilot
 from pasb.engines.softplus_batch import Place, SoftplusBatch
 from pasb.progress import Progress
 from pasb.sampling import CHECKPOINT_SECONDS, Run
@@ -49,6 +50,8 @@ class BatchRun(Run):
         for chain in self.chains:
             if chain.state is None:
                 chain.state = chain.sweeper.start(Keys(chain.schedule.seed, chain.index, 0))
+                if isinstance(chain.sweeper.surrogate, Pilot):
+                    chain.sweeper.surrogate.fill(chain.state)
         while not self.stopped.is_set() and not all(chain.finished for chain in self.chains):
             for chains, until in self._batches():
                 self._advance(chains, until, folder, progress)

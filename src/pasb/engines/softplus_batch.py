@@ -79,7 +79,7 @@ class SoftplusBatch:
         self.n_experts, self.n_layers = int(model.n_experts), int(model.n_layers)
         self.n_rows = max(table.n_rows for table in self.tables)
         self.n_columns = max(table.n_columns for table in self.tables)
-        self.n_sticks = self.n_categories - (not fits_reference)
+        self.n_sticks, self.n_slots = self._sizes()
         self.n_problems = self.n_chains * self.n_sticks
         self.n_vectors = self.n_problems * self.n_experts
         self.infers = np.array([place.problem.fixed_order is None for place in self.places])
@@ -102,11 +102,15 @@ class SoftplusBatch:
         self._put("rate_prior", np.array([own.rate_prior for own in models]))
         self._allocate()
 
+    def _sizes(self) -> tuple[int, int]:
+        """Sticks of a chain, and categories whose parameters are part of its state."""
+        return self.n_categories - (not self.fits_reference), self.n_categories
+
     @property
     def _bytes_of_a_chain(self) -> int:
         experts, n = self.n_sticks * self.n_experts, self.n_columns
         by_row = experts * (3 * 8 + 1 + 2 * 8 * self.n_layers)
-        sums = self.n_categories * self.n_experts * self.n_layers
+        sums = self.n_slots * self.n_experts * self.n_layers
         numbers = sums * (self.n_rows + 4 * n) + experts * (3 * n * n // 2 + 5 * n)
         return by_row * self.n_rows + 8 * numbers
 
@@ -158,7 +162,7 @@ class SoftplusBatch:
 
     def _allocate(self) -> None:
         xp, n, t, rows = self.xp, self.n_columns, self.n_layers, self.n_rows
-        v, slots = self.n_vectors, self.n_chains * self.n_categories
+        v, slots = self.n_vectors, self.n_chains * self.n_slots
         shapes = {
             "psi": (t, v, rows),
             "theta": (t, v, rows),
@@ -373,16 +377,16 @@ class SoftplusBatch:
             )
 
     def _tabulate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Sums of log-probabilities, (chains, categories, categories)."""
-        s = self.n_categories
+        """Sums of log-probabilities, (chains, slots, categories)."""
         out = self._by_table("all_psi")
         self.xp.matmul(self._by_table("coef"), self.arrays["table"], out=out)
         self._play("sums", self._sum)
-        success, failure = to_host(self.arrays["sums"]).reshape(2, self.n_chains, s, s).copy()
+        shape = (2, self.n_chains, self.n_slots, self.n_categories)
+        success, failure = to_host(self.arrays["sums"]).reshape(shape).copy()
         return success, failure
 
     def _sum(self) -> None:
-        grid = (self.n_chains * self.n_categories, self.n_categories)
+        grid = (self.n_chains * self.n_slots, self.n_categories)
         self._launch(self.sized.log_sums, grid, THREADS, "all_psi", "weight", "bounds", "sums")
 
     def take_guards(self) -> dict[str, int]:
