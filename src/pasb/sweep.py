@@ -22,6 +22,7 @@ same, marginal sticks mix better and cost less.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
@@ -52,10 +53,12 @@ from pasb.orders import (
 from pasb.orders.swap import uniform_at
 from pasb.rows import Rows
 from pasb.sticks import Direction
+from pasb.threads import Helpers, Task, one_by_one
 
 Scheme = Literal["exact", "paper"]
 
 MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
+SHARED_FROM = 2**17  # numbers in the table times vectors of coefficients; a sweep of some ms
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,8 @@ class Sweeper:
     settling : int
         Sweeps at the beginning that use the paper's freer swaps, where the order does not
         start from the lattice.
+    helpers : Helpers, optional
+        Threads that work along; by default there are none.
     """
 
     def __init__(
@@ -127,10 +132,14 @@ class Sweeper:
         approximations: Approximations | None = None,
         surrogate: FittedEvidences | None = None,
         settling: int = 0,
+        helpers: Helpers | None = None,
     ):
         n = problem.rows.n_categories
         self.problem = problem
         self.sampler: BinarySampler = problem.model.sampler(problem.rows, problem.direction)
+        self.helpers = helpers or Helpers()
+        size = problem.rows.blocks.size * self.sampler.n_vectors
+        self.shares = self.sampler.concurrent and size >= SHARED_FROM
         self.exact = problem.scheme == "exact"
         self.infers = problem.fixed_order is None
         self.joint: JointMoves | None = None
@@ -218,12 +227,17 @@ class Sweeper:
             self._fit_reference(state, keys)
         if self.infers and self.proposes and self.problem.model.symmetric:
             self._mirror(state, keys)
+        draws_reference = self.infers and self.exact and not settling
+        if draws_reference and self.joint is None:
+            # the pseudo-prior is the prior
+            last = len(state.order) - 1
+            self.sampler.draw_prior(state.parameters, int(state.order[last]), last, keys)
         self._tabulate(state)
         if self.joint is not None and self.proposes and not settling:
             self._joint_moves(self.joint, state, keys)
         if self.infers:
-            if self.exact and not settling:
-                self._draw_reference(state, keys)
+            if draws_reference and self.joint is not None:
+                self.joint.draw_reference(state.order, state.parameters, self._table, keys)
             else:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
@@ -231,9 +245,18 @@ class Sweeper:
 
     def _update_sticks(self, state: State, keys: Keys) -> None:
         """Section 3.2: given the order, one binary regression per stick."""
+        tasks: list[Task] = []
         for stick, category in enumerate(state.order[:-1]):
             parts = self._parts(state.order, stick)
-            self.sampler.update(state.parameters, int(category), stick, parts, keys)
+            tasks += self.sampler.tasks(state.parameters, int(category), stick, parts, keys)
+        self._do(tasks)
+
+    def _do(self, tasks: Sequence[Task]) -> None:
+        """Run tasks, with the help of other threads where that is worth it."""
+        if self.shares:
+            self.helpers.run(tasks)
+        else:
+            one_by_one(tasks)
 
     def _fit_reference(self, state: State, keys: Keys) -> None:
         """The printed algorithm: b_iS = 1 for the rows of the reference, 0 for the others."""
@@ -260,7 +283,7 @@ class Sweeper:
 
     def _tabulate(self, state: State) -> None:
         """Fill the table from which the likelihood of every order follows."""
-        self.sampler.log_sums(state.parameters, self._success, self._failure)
+        self._do(self.sampler.log_sum_tasks(state.parameters, self._success, self._failure))
 
     def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
         joint.refresh(state.order, state.parameters, self._table, keys)
@@ -269,16 +292,6 @@ class Sweeper:
             n_proposals = 1 if self.lattice is None else len(state.order) - 1
             for number in range(n_proposals):
                 joint.swap_neighbours(state.order, state.parameters, self._table, keys, number)
-
-    def _draw_reference(self, state: State, keys: Keys) -> None:
-        """Draw the reference's parameters from its pseudo-prior and tabulate them."""
-        if self.joint is not None:
-            self.joint.draw_reference(state.order, state.parameters, self._table, keys)
-            return
-        last = len(state.order) - 1
-        self.sampler.draw_prior(state.parameters, int(state.order[last]), last, keys)
-        self._tabulate(state)
-        self._table.reference[:] = 0.0  # the pseudo-prior is the prior
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps
