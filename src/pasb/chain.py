@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pasb.binary.base import Keys
 from pasb.orders import Approximations, FittedEvidences
 from pasb.sweep import Problem, State, Sweeper
+from pasb.threads import Helpers
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,12 @@ class Chain:
         schedule: Schedule,
         approximations: Approximations | None = None,
         surrogate: FittedEvidences | None = None,
+        helpers: Helpers | None = None,
     ):
         self.index = index
         self.schedule = schedule
-        self.sweeper = Sweeper(problem, approximations, surrogate, schedule.n_warmup // 2)
+        settling = schedule.n_warmup // 2
+        self.sweeper = Sweeper(problem, approximations, surrogate, settling, helpers)
         self.state: State | None = None
         self.n_done = 0  # sweeps
         n_categories = problem.rows.n_categories

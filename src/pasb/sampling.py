@@ -2,7 +2,8 @@
 
 Chains advance in short slices, taking turns, so that they stay about equally far: an
 interrupted run then has draws of all of them. No chain sees another, and none sees
-how it was sliced, so the draws do not depend on the number of threads.
+how it was sliced, so the draws do not depend on the number of threads. Threads that have
+no chain, or none any more, help the others within their sweeps (`pasb.threads`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from pasb.errors import CheckpointError
 from pasb.progress import Progress
 from pasb.sticks import Direction
 from pasb.sweep import Problem
+from pasb.threads import Helpers
 
 SLICE_SECONDS = 0.1
 CHECKPOINT_SECONDS = 10.0
@@ -116,7 +118,8 @@ def sample(
         One for each chain; chains of the same problem share its evidences.
     schedule : Schedule
     n_jobs : int
-        Chains that run at the same time.
+        Threads. As many chains run at the same time; if there are fewer, the other threads
+        help them.
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
@@ -126,7 +129,7 @@ def sample(
     fingerprint : dict, optional
         What must agree for the folder to be this run's.
     """
-    with one_blas_thread():
+    with one_blas_thread(), Helpers() as helpers:
         shared = {
             id(problem): (
                 problem.approximations(n_jobs) if problem.scheme == "exact" else None,
@@ -135,9 +138,10 @@ def sample(
             for problem in {id(problem): problem for problem in problems}.values()
         }
         chains = [
-            Chain(k, problem, schedule, *shared[id(problem)]) for k, problem in enumerate(problems)
+            Chain(k, problem, schedule, *shared[id(problem)], helpers)
+            for k, problem in enumerate(problems)
         ]
-        run = _Run(chains, n_jobs, list(callbacks), show_progress)
+        run = _Run(chains, n_jobs, helpers, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
         else:
@@ -163,6 +167,7 @@ class _Run:
 
     chains: list[Chain]
     n_jobs: int
+    helpers: Helpers
     callbacks: list[Callback]
     show_progress: bool
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -177,6 +182,8 @@ class _Run:
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
+        n_unfinished = sum(not chain.finished for chain in self.chains)
+        self.helpers.add(max(0, self.n_jobs - n_unfinished))
         with (
             ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool,
             Progress(self.chains, self.show_progress) as progress,
@@ -205,6 +212,8 @@ class _Run:
                 bar.show(chain)
                 if not chain.finished and not self.stopped.is_set():
                     waiting[pool.submit(self._slice, chain, folder)] = chain
+                elif len(waiting) < self.n_jobs:
+                    self.helpers.add()  # no chain waits for this thread
 
     def _slice(self, chain: Chain, folder: Checkpoint | None) -> None:
         with self.busy[chain.index]:

@@ -215,8 +215,11 @@ class Sweeper:
         state.log_likelihood = self._table.log_likelihood(state.order)
 
     def sweep(self, state: State, keys: Keys) -> None:
-        """Advance `state` by one sweep, in place."""
-        if self.compiled is not None:
+        """Advance `state` by one sweep, in place.
+
+        The compiled sweep draws the same, but in one thread.
+        """
+        if self.compiled is not None and not (self.shares and self.helpers.n_free):
             state.log_likelihood, accepted = self.compiled(state.parameters, state.order, keys)
             state.swaps_accepted += accepted
             state.swaps_proposed += self.problem.n_swaps if self.infers else 0
@@ -286,7 +289,7 @@ class Sweeper:
         self._do(self.sampler.log_sum_tasks(state.parameters, self._success, self._failure))
 
     def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        joint.refresh(state.order, state.parameters, self._table, keys)
+        joint.refresh(state.order, state.parameters, self._table, keys, self._do)
         if self.infers and not self.problem.swaps_only:
             # beyond the lattice every proposal may cost two new approximations
             n_proposals = 1 if self.lattice is None else len(state.order) - 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,7 +31,8 @@ class Helpers:
     def __init__(self, n_free: int = 0):
         self.n_free = n_free
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
         return self
@@ -42,11 +43,14 @@ class Helpers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Wait for the threads, which stay idle from now on."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None
-        self.n_free = 0
+        """End the threads; from now on there are none."""
+        with self._lock:
+            self.n_free = 0
+        for _ in self._threads:
+            self._batches.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
 
     def add(self, n: int = 1) -> None:
         """Threads that have no chain any more help the others."""
@@ -55,27 +59,34 @@ class Helpers:
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Run all tasks and what they lead to; the first error is raised when none runs."""
-        n = self._borrow(len(tasks))
+        n = self._borrow() if tasks else 0
         if n == 0:
             one_by_one(tasks)
             return
         batch = _Batch(tasks)
-        assert self._pool is not None
         for _ in range(n):
-            self._pool.submit(batch.work).add_done_callback(lambda _: self.add())
-        batch.work()
-        batch.finish()
+            self._batches.put(batch)
+        try:
+            batch.work()
+            batch.finish()
+        finally:
+            self.add(n)
 
-    def _borrow(self, n_tasks: int) -> int:
-        """Take what is free. One task may lead to others, so it does not limit the number."""
-        if self.n_free == 0 or n_tasks == 0:
+    def _borrow(self) -> int:
+        """Take what is free: one task may lead to many."""
+        if self.n_free == 0:
             return 0
         with self._lock:
             n, self.n_free = self.n_free, 0
-            if n > 0 and self._pool is None:
-                # threads start when they are needed; the number only bounds them
-                self._pool = ThreadPoolExecutor(256, thread_name_prefix="pasb-help")
+            for _ in range(n - len(self._threads)):
+                name = f"pasb-help-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._help, name=name, daemon=True))
+                self._threads[-1].start()
             return n
+
+    def _help(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            batch.work()
 
 
 def one_by_one(tasks: Iterable[Task]) -> None:

@@ -52,6 +52,8 @@ from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.rows import BLOCK, Rows, padded
 from pasb.sticks import Direction
 
+# mypy: disable-error-code="call-arg"
+
 
 class Softplus(BinaryModel):
     """Bayesian softplus regression, a nonlinear binary regression.

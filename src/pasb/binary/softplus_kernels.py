@@ -46,10 +46,10 @@ def mark_rows(bounds, parts, labels, used):
 @kernel
 def any_success(labels):
     """Whether a row of a block is a success, or may be one."""
+    some = False
     for i in range(BLOCK):
-        if labels[i] == SUCCESS or labels[i] == IMPUTED:
-            return True
-    return False
+        some |= labels[i] in (SUCCESS, IMPUTED)
+    return some
 
 
 @kernel
@@ -73,7 +73,7 @@ def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates
                 add_layer(psi[t], log_q[k])
         for i in range(BLOCK):
             label = labels[start + i]
-            if label == SUCCESS or label == IMPUTED:
+            if label in (SUCCESS, IMPUTED):
                 for k in range(n_experts):
                     rates[0, k] = log_weight[k] + log_q[k, i]
                 stream = open_stream(key, start + i)
@@ -93,14 +93,17 @@ def draw_latents(psi, log_q, q, log_weight, weight, labels, active, expert, row,
             latents[0, i] = 0.0
         else:
             latents[0, i] = draw_expert(
-                psi[:, i],
-                log_q[:, i],
-                q[:, i],
+                psi,
+                log_q,
+                q,
+                latents,
+                0,
+                i,
+                1,
                 log_weight,
                 weight,
-                np.int64(active[i]),
+                active[i] == 1,
                 expert_stream(open_stream(key, row + i), expert),
-                latents[:, i],
             )
 
 

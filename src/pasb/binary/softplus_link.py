@@ -106,9 +106,7 @@ def log_link(blocks, coef, log_weight, psi, log_q, work, log_success, log_failur
         rows = slice(b * BLOCK, (b + 1) * BLOCK)
         for s in range(coef.shape[0]):
             success, failure = log_success[s, rows], log_failure[s, rows]
-            log_link_of_block(
-                blocks[b], coef[s], log_weight[s], psi, log_q, work, success, failure
-            )
+            log_link_of_block(blocks[b], coef[s], log_weight[s], psi, log_q, work, success, failure)
 
 
 @elementwise

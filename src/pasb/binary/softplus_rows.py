@@ -18,6 +18,7 @@ from pasb.variates.scalar.gammas import gamma_from_one
 
 LEAST_THETA, GREATEST_THETA = 1e-300, 1e300
 LOG_NOTHING = -720.0  # e^-720 times a gamma variable of a shape below 2 is below `LEAST_THETA`
+NO_THETA = 1e-280  # so are all gamma variables of a shape below, times any scale there is
 NO_SHAPE = 1e-160  # PG(h, c) is zero in floating point for every h below
 EXPERT_SHIFT = np.uint64(12)  # draws of a row that an expert has to itself, in bits
 FROZEN = 1e20  # latent weight that stands for all larger ones
@@ -87,40 +88,47 @@ def expert_stream(stream, k):
 
 
 @inlined_sampler
-def draw_expert(psi, log_q, q, log_weight, weight, n, stream, theta):
-    """Arrival and theta of one expert in one row, given whether it is active, n = 1 or 0.
-
-    `psi` to `q` and `theta` have an entry a layer. Returns the log of the exposure; the lowest
-    theta is integrated out and not drawn.
-    """
-    top = psi.size - 1
-    log_v = 0.0
-    if n == 1:
-        log_rate = log_weight + log_q[top]
-        log_v, stream = draw_log_arrival(log_rate, log_weight, log_q[top], stream)
-    shape = weight
-    for t in range(top, 0, -1):
-        end = math.exp(log_v) if n == 1 else q[t]
+def draw_theta(shape, exponent, stream):
+    """exp(exponent) times a Gamma(shape) variable, kept within bounds."""
+    if shape < 1.0:
+        if shape <= NO_THETA:
+            return LEAST_THETA, stream
         # Gamma(a) is Gamma(a + 1) times exp(-E / a), where that may underflow
-        exponent = psi[t] - end
-        shape += n
-        nothing = False
-        if shape < 1.0:
-            e, stream = exponential(stream)
-            exponent -= e / shape
-            shape += 1.0
-            nothing = exponent < LOG_NOTHING
-        if nothing:
-            shape = LEAST_THETA
-        else:
-            x, stream = gamma_from_one(stream, shape)
-            shape = min(max(x * math.exp(exponent), LEAST_THETA), GREATEST_THETA)
-        theta[t] = shape
-        if n == 1:
-            log_v = min(log_expm1(log_v, end) - psi[t], log_q[t - 1])
-    if n == 0:
+        e, stream = exponential(stream)
+        exponent -= e / shape
+        if exponent < LOG_NOTHING:
+            return LEAST_THETA, stream
+        shape += 1.0
+    x, stream = gamma_from_one(stream, shape)
+    return min(max(x * math.exp(exponent), LEAST_THETA), GREATEST_THETA), stream
+
+
+@inlined_sampler
+def draw_expert(psi, log_q, q, theta, a, b, down, log_weight, weight, active, stream):
+    """Arrival and theta of one expert in one row, given whether it is active.
+
+    `psi` to `theta` have two axes, and layer t is at ``[a + t, b]`` where `down` is 1, at ``[a, b
+    + t]`` where it is 0: views of single rows would cost as much as the draws. Returns the log
+    of the exposure; the lowest theta is integrated out and not drawn.
+    """
+    right = 1 - down
+    top = psi.shape[0] - 1 if down == 1 else psi.shape[1] - 1
+    shape = weight
+    if not active:
+        for t in range(top, 0, -1):
+            at = a + t * down, b + t * right
+            shape, stream = draw_theta(shape, psi[at] - q[at], stream)
+            theta[at] = shape
         return 0.0
-    return min(log_expm1(log_v, math.exp(log_v)) - psi[0], 0.0)
+    log_q_top = log_q[a + top * down, b + top * right]
+    log_v, stream = draw_log_arrival(log_weight + log_q_top, log_weight, log_q_top, stream)
+    for t in range(top, 0, -1):
+        at = a + t * down, b + t * right
+        v = math.exp(log_v)
+        shape, stream = draw_theta(shape + 1.0, psi[at] - v, stream)
+        theta[at] = shape
+        log_v = min(log_expm1(log_v, v) - psi[at], log_q[at[0] - down, at[1] - right])
+    return min(log_expm1(log_v, math.exp(log_v)) - psi[a, b], 0.0)
 
 
 @kernel
@@ -155,14 +163,17 @@ def draw_row(
     for k in range(n_experts):
         if not off[k]:
             log_exposure[k] = draw_expert(
-                psi[k],
-                log_q[k],
-                q[k],
+                psi,
+                log_q,
+                q,
+                theta,
+                k,
+                0,
+                0,
                 log_weight[k],
                 math.exp(log_weight[k]),
-                np.int64(active[k]),
+                active[k] == 1,
                 expert_stream(stream, k),
-                theta[k],
             )
 
 

@@ -149,7 +149,7 @@ class SoftplusSampler(BinarySampler):
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> list[Task]:
         coef, weight = parameters["coef"], parameters["weight"]
-        todo = []
+        todo: list[Task] = []
         for s in range(self.rows.n_categories):
             same = np.array_equal(self.summed_coef[s], coef[s])
             if same and np.array_equal(self.summed_weight[s], weight[s]):

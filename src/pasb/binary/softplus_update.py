@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pasb.binary.softplus_sampler import SoftplusSampler
 
 Arrays = tuple[NDArray, ...]
+
+# mypy: disable-error-code="call-arg"
 
 
 class StickUpdate:
@@ -66,7 +68,7 @@ class StickUpdate:
     def begin(self) -> Iterable[Task]:
         """Draw the arrivals; then the experts can be updated."""
         rows, size = self.sampler.rows, self.sampler.size
-        self.work = rows.spaces.take((*self.kind, "stick"), partial(_stick_space, rows, size))
+        self.work: Any = rows.spaces.take((*self.kind, "stick"), partial(_stick_space, rows, size))
         self.sums = np.zeros((2, size[0]))
         self.log_weight = log_weights(np.where(self.off, 0.0, self.own["weight"]))
         labels, used, active, padded_coef, *scratch = self.work
@@ -107,7 +109,8 @@ class StickUpdate:
         self.sampler.count("frozen_rows", n_frozen)
         if last:
             rows.spaces.give((*self.kind, "stick"), self.work)
-            self.sampler.finish(own, self.off, *self.sums, self.keys, self.stick)
+            n_active, exposure = self.sums
+            self.sampler.finish(own, self.off, n_active, exposure, self.keys, self.stick)
 
 
 def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:

@@ -56,7 +56,8 @@ COMMON_PARAMETERS = """n_chains : int, default={n_chains}
     random_state : int, RandomState or None, default=None
         The same int gives the same draws, whatever `n_jobs` is.
     n_jobs : int or None, default=None
-        Chains that run at the same time; None or -1 means one on every core.
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. None or -1 means one on every core.
     progress : bool or "auto", default="auto"
         Show progress; "auto" does in a terminal.
     checkpoint : path or None, default=None
@@ -263,7 +264,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self.draws_ = sample(
             chains,
             schedule,
-            n_jobs=min(_cores(self.n_jobs), len(chains)),
+            n_jobs=_cores(self.n_jobs),
             callbacks=callbacks,
             show_progress=wanted(self.progress),
             checkpoint=checkpoint,
