@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel
+from pasb.lazy_rows import Table
 from pasb.rows import BLOCK, blocked
 from pasb.sticks import probabilities_of_draws
 
@@ -56,7 +57,7 @@ class Predictor(NamedTuple):
             probabilities_of_draws(*logs, self.reverse[draws], self.orders[draws], part)
             yield draws, part
 
-    def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+    def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
         n_categories = self.orders.shape[1]
         out = np.empty((len(X), n_categories))
@@ -71,7 +72,7 @@ class Predictor(NamedTuple):
         _for_each_block(fill, len(X), n_jobs)
         return out
 
-    def samples(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+    def samples(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
         """Probabilities under every draw, (draws, rows, categories)."""
         n_draws, n_categories = self.orders.shape
         out = np.empty((n_draws, len(X), n_categories))

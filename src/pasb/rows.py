@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pasb.lazy_rows import Table
 from pasb.work_space import WorkSpaces
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
@@ -94,7 +95,7 @@ class Rows:
     @classmethod
     def of(
         cls,
-        X: NDArray[np.float64],
+        X: Table,
         y: NDArray[np.int64],
         n_categories: int,
         weights: NDArray[np.float64] | None = None,
@@ -105,7 +106,7 @@ class Rows:
             weights = np.ones(len(y))
         counts = np.bincount(y, minlength=n_categories)
         return cls(
-            blocks=blocked(X[source]),
+            blocks=blocked(X, source),
             weights=np.ascontiguousarray(weights[source], dtype=np.float64),
             bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             n_columns=X.shape[1],
@@ -113,13 +114,17 @@ class Rows:
         )
 
 
-def blocked(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut a table of rows into transposed blocks, padded with zeros."""
+def blocked(X: Table, source: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Cut a table of rows into transposed blocks, padded with zeros.
+
+    `source` says where the rows come from, by default one after the other.
+    """
     n_rows, n_columns = X.shape
     n_blocks = max(1, -(-n_rows // BLOCK))
     blocks = np.zeros((n_blocks, -(-n_columns // TILE) * TILE, BLOCK))
     for k in range(n_blocks):
-        part = X[k * BLOCK : (k + 1) * BLOCK]
+        rows = slice(k * BLOCK, (k + 1) * BLOCK)
+        part = X[rows if source is None else source[rows]]
         blocks[k, :n_columns, : len(part)] = part.T
     return blocks
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -98,9 +98,12 @@ class LinearSampler(BinarySampler, Approximable):
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0}
-        n_blocks, n_padded, _ = rows.blocks.shape
-        self.eta = np.zeros((rows.n_categories, n_blocks * BLOCK))
-        self.padded_coef = np.zeros((rows.n_categories, n_padded))
+        self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
+
+    @cached_property
+    def eta(self) -> NDArray[np.float64]:
+        """Linear predictors of every category; approximations do without."""
+        return np.zeros((self.rows.n_categories, len(self.rows.blocks) * BLOCK))
 
     def work(self) -> AbstractContextManager[Any]:
         """Work space of an update, for as long as it takes."""
