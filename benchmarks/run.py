@@ -10,6 +10,9 @@ from __future__ import annotations
 import sys
 
 import mixing
+import prediction
+import scaling
+import softplus_sweep
 import start
 import sweep
 from report import write
@@ -19,6 +22,9 @@ import variates
 PARTS = {
     "variates": variates.measure,
     "sweep": sweep.measure,
+    "softplus sweep": softplus_sweep.measure,
+    "prediction": prediction.measure,
+    "scaling": scaling.measure,
     "start": start.measure,
     "mixing": mixing.measure,
 }

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import stats
 
 from pasb.binary import softplus_sampler
@@ -14,10 +15,12 @@ from pasb.binary.logistic import Logistic
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_kernels import draw_latents
+from pasb.binary.softplus_rows import draw_active
 from pasb.gaussian import draw_by_qr
 from pasb.rows import BLOCK, Rows, blocked
 from pasb.sticks import simulate_categories
 from pasb.sweep import Problem, State, Sweeper
+from pasb.variates.scalar import open_stream
 
 X = np.column_stack([np.ones(8), np.linspace(-1.5, 1.5, 8)])
 N_CATEGORIES = 3
@@ -82,6 +85,23 @@ def test_one_expert_with_one_layer_and_unit_weight_is_logistic(seed):
         assert a == pytest.approx(b[0, 0, :100], rel=1e-11, abs=1e-15)
 
 
+@njit
+def latents_of_block(psi, log_q, weight, labels, row, key, active, latents):
+    """All experts of a block: `psi` and `log_q` are (experts, layers, BLOCK)."""
+    n_experts, n_layers, _ = psi.shape
+    log_weight = np.log(weight)
+    rate, left = np.empty(n_experts), np.empty(n_experts)
+    for i in range(BLOCK):
+        active[:, i] = 0
+        if labels[i] != FAILURE:
+            log_rate = log_weight + log_q[:, n_layers - 1, i]
+            stream = open_stream(key, row + i)
+            draw_active(log_rate, rate, left, labels[i] == IMPUTED, stream, active[:, i])
+    for k in range(n_experts):
+        own = psi[k], log_q[k], np.exp(log_q[k]), log_weight[k], weight[k]
+        draw_latents(*own, labels, active[k], k, row, key, latents[k])
+
+
 def latents_of(psi, weight, label, n_blocks, seed):
     """Many independent draws of the latents of one row; psi is (experts, layers)."""
     n_experts, n_layers = psi.shape
@@ -94,22 +114,10 @@ def latents_of(psi, weight, label, n_blocks, seed):
     out = []
     for b in range(n_blocks):
         active = np.zeros((n_experts, BLOCK), dtype=np.int8)
-        exposure, theta = np.zeros((n_experts, BLOCK)), np.zeros((n_experts, n_layers, BLOCK))
+        latents = np.zeros((n_experts, n_layers, BLOCK))
         key = Keys(seed, 0, 0).at(0)
-        draw_latents(
-            full,
-            full_q,
-            np.exp(full_q),
-            np.log(weight),
-            np.zeros(n_experts, dtype=np.bool_),
-            labels,
-            b * BLOCK,
-            key,
-            active,
-            exposure,
-            theta,
-        )
-        out.append((active, exposure, theta))
+        latents_of_block(full, full_q, weight, labels, b * BLOCK, key, active, latents)
+        out.append((active, latents[:, 0], latents))
     return tuple(np.concatenate(part, axis=-1) for part in zip(*out, strict=True))
 
 
@@ -169,10 +177,10 @@ def test_latents_of_hopeless_rows_are_finite():
             x = psi[:, t] + (log_q[:, t - 1] if t else 0.0)
             log_q[:, t] = x if value < 0 else np.log(np.logaddexp(0.0, x))
         active = np.zeros((2, BLOCK), dtype=np.int8)
-        exposure, theta = np.zeros((2, BLOCK)), np.ones((2, 3, BLOCK))
-        log_weight = np.log([1e-300, 0.1])
-        rest = np.zeros(2, dtype=np.bool_), labels, 0, np.uint64(7), active, exposure, theta
-        draw_latents(psi, log_q, np.exp(log_q), log_weight, *rest)
+        latents = np.ones((2, 3, BLOCK))
+        weight = np.array([1e-300, 0.1])
+        latents_of_block(psi, log_q, weight, labels, 0, np.uint64(7), active, latents)
+        exposure, theta = latents[:, 0], latents[:, 1:]
         assert (active.sum(axis=0) >= 1).all()
         assert np.isfinite(exposure).all()
         assert np.isfinite(theta).all()

@@ -80,7 +80,10 @@ def test_kernel_agrees_with_the_plain_function(seed):
     orders = np.array([rng.permutation(4) for _ in range(3)])
     reverse = np.array([False, True, False])
     out = np.empty_like(eta)
-    probabilities_of_draws(success, failure, reverse, orders, out)
+    on_sticks = (
+        np.take_along_axis(part, orders[:, :-1, None], axis=1) for part in (success, failure)
+    )
+    probabilities_of_draws(*on_sticks, reverse, orders, out)
     for d in range(3):
         direction = "reverse" if reverse[d] else "forward"
         expected = log_probabilities(*accept_reject(success[d], failure[d], direction), orders[d])

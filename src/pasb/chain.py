@@ -19,6 +19,7 @@ from pasb.binary.base import BinarySampler, Keys
 from pasb.orders import Approximations
 from pasb.orders.evidences import Evidences
 from pasb.sweep import Problem, State, Sweeper
+from pasb.threads import Helpers
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,13 @@ class Chain:
         schedule: Schedule,
         approximations: Approximations | None = None,
         surrogate: Evidences | None = None,
+        helpers: Helpers | None = None,
         sampler: BinarySampler | None = None,
     ):
         self.index = index
         self.schedule = schedule
         settling = schedule.n_warmup // 2
-        self.sweeper = Sweeper(problem, approximations, surrogate, settling, sampler)
+        self.sweeper = Sweeper(problem, approximations, surrogate, settling, helpers, sampler)
         self.state: State | None = None
         self.n_done = 0  # sweeps
         n_categories = problem.rows.n_categories

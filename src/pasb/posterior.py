@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
+from pasb.lazy_rows import Table
 from pasb.predict import Predictor
 from pasb.rows import Rows
 from pasb.sticks import Direction
@@ -31,9 +32,7 @@ RHAT_LIMIT = 1.05
 ESS_LIMIT = 100
 
 
-def choose_monitored_rows(
-    rows: Rows, inner: NDArray[np.float64], used: NDArray[np.bool_]
-) -> dict[str, NDArray]:
+def choose_monitored_rows(rows: Rows, inner: Table, used: NDArray[np.bool_]) -> dict[str, NDArray]:
     """Training rows whose probabilities are watched: spread evenly over the categories."""
     n = min(N_MONITORED, rows.n_rows)
     picked = np.unique(np.linspace(0, rows.n_rows - 1, n).astype(np.int64))

@@ -9,11 +9,14 @@ not depend on the number of threads, hence neither does any sum.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from pasb.lazy_rows import Table
+from pasb.work_space import WorkSpaces
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
 LEAST_ROWS = 20  # that stay of a category, where it has as many
@@ -51,6 +54,8 @@ class Rows:
         Number of covariates, the constant column included.
     source : array of shape (n_rows,)
         Where each row stood in the table it came from.
+    spaces : WorkSpaces
+        What the chains of a run that share these rows lend to their threads.
     """
 
     blocks: NDArray[np.float64]
@@ -58,6 +63,7 @@ class Rows:
     bounds: NDArray[np.int64]
     n_columns: int
     source: NDArray[np.int64]
+    spaces: WorkSpaces = field(default_factory=WorkSpaces, compare=False, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -89,7 +95,7 @@ class Rows:
     @classmethod
     def of(
         cls,
-        X: NDArray[np.float64],
+        X: Table,
         y: NDArray[np.int64],
         n_categories: int,
         weights: NDArray[np.float64] | None = None,
@@ -100,7 +106,7 @@ class Rows:
             weights = np.ones(len(y))
         counts = np.bincount(y, minlength=n_categories)
         return cls(
-            blocks=blocked(X[source]),
+            blocks=blocked(X, source),
             weights=np.ascontiguousarray(weights[source], dtype=np.float64),
             bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             n_columns=X.shape[1],
@@ -108,13 +114,17 @@ class Rows:
         )
 
 
-def blocked(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut a table of rows into transposed blocks, padded with zeros."""
+def blocked(X: Table, source: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Cut a table of rows into transposed blocks, padded with zeros.
+
+    `source` says where the rows come from, by default one after the other.
+    """
     n_rows, n_columns = X.shape
     n_blocks = max(1, -(-n_rows // BLOCK))
     blocks = np.zeros((n_blocks, -(-n_columns // TILE) * TILE, BLOCK))
     for k in range(n_blocks):
-        part = X[k * BLOCK : (k + 1) * BLOCK]
+        rows = slice(k * BLOCK, (k + 1) * BLOCK)
+        part = X[rows if source is None else source[rows]]
         blocks[k, :n_columns, : len(part)] = part.T
     return blocks
 
@@ -139,26 +149,53 @@ def linear_predictors(blocks, coefficients, out):
     For a row the terms are added column by column, so the result for a row does not
     depend on the rows around it.
     """
-    n_blocks, n_padded, _ = blocks.shape
-    n_vectors = coefficients.shape[0]
-    for k in range(n_blocks):
-        block = blocks[k]
+    for k in range(blocks.shape[0]):
         start = k * BLOCK
-        for s in range(n_vectors):
-            row = out[s, start : start + BLOCK]
-            for i in range(BLOCK):
-                row[i] = 0.0
-            for p in range(0, n_padded, TILE):
-                b0 = coefficients[s, p]
-                b1 = coefficients[s, p + 1]
-                b2 = coefficients[s, p + 2]
-                b3 = coefficients[s, p + 3]
-                x0 = block[p]
-                x1 = block[p + 1]
-                x2 = block[p + 2]
-                x3 = block[p + 3]
-                for i in range(BLOCK):
-                    row[i] += b0 * x0[i] + b1 * x1[i] + b2 * x2[i] + b3 * x3[i]
+        last = coefficients.shape[0] - 1
+        for s in range(0, last, 2):
+            first, second = out[s, start : start + BLOCK], out[s + 1, start : start + BLOCK]
+            _two_predictors(blocks[k], coefficients[s], coefficients[s + 1], first, second)
+        if last % 2 == 0:
+            _one_predictor(blocks[k], coefficients[last], out[last, start : start + BLOCK])
+
+
+@elementwise
+def _one_predictor(block, b, out):
+    for i in range(BLOCK):
+        out[i] = 0.0
+    for p in range(0, b.size, TILE):
+        b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+        x0, x1, x2, x3 = block[p], block[p + 1], block[p + 2], block[p + 3]
+        for i in range(BLOCK):
+            y = out[i]
+            y += b0 * x0[i]
+            y += b1 * x1[i]
+            y += b2 * x2[i]
+            y += b3 * x3[i]
+            out[i] = y
+
+
+@elementwise
+def _two_predictors(block, b, c, out, other):
+    """As `_one_predictor`, term by term; what is loaded of the block serves twice."""
+    for i in range(BLOCK):
+        out[i] = 0.0
+        other[i] = 0.0
+    for p in range(0, b.size, TILE):
+        b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+        c0, c1, c2, c3 = c[p], c[p + 1], c[p + 2], c[p + 3]
+        x0, x1, x2, x3 = block[p], block[p + 1], block[p + 2], block[p + 3]
+        for i in range(BLOCK):
+            y, z = out[i], other[i]
+            y += b0 * x0[i]
+            z += c0 * x0[i]
+            y += b1 * x1[i]
+            z += c1 * x1[i]
+            y += b2 * x2[i]
+            z += c2 * x2[i]
+            y += b3 * x3[i]
+            z += c3 * x3[i]
+            out[i], other[i] = y, z
 
 
 @summing
@@ -227,23 +264,26 @@ def weighted_gram(blocks, weights, linear_weights, used, scratch, gram, linear):
     ``used[k]`` says whether any of them in block k is not zero. `scratch` has the
     shape of a block; `gram` is square with the padded number of columns.
     """
-    n_blocks, n_padded, _ = blocks.shape
     gram[:, :] = 0.0
     linear[:] = 0.0
-    for k in range(n_blocks):
-        if not used[k]:
-            continue
-        block = blocks[k]
-        w = weights[k * BLOCK : (k + 1) * BLOCK]
-        v = linear_weights[k * BLOCK : (k + 1) * BLOCK]
-        for a in range(n_padded):
-            x = block[a]
-            wx = scratch[a]
-            total = 0.0
-            for i in range(BLOCK):
-                wx[i] = w[i] * x[i]
-                total += v[i] * x[i]
-            linear[a] += total
-        for a in range(0, n_padded, TILE):
-            for b in range(0, a + 1, TILE):
-                _tile(scratch, block, a, b, gram)
+    for k in range(blocks.shape[0]):
+        if used[k]:
+            w = weights[k * BLOCK : (k + 1) * BLOCK]
+            v = linear_weights[k * BLOCK : (k + 1) * BLOCK]
+            add_block(blocks[k], w, v, scratch, gram, linear)
+
+
+@summing
+def add_block(block, w, v, scratch, gram, linear):
+    """Add the share of one block to `gram` and `linear`."""
+    for a in range(block.shape[0]):
+        x = block[a]
+        wx = scratch[a]
+        total = 0.0
+        for i in range(BLOCK):
+            wx[i] = w[i] * x[i]
+            total += v[i] * x[i]
+        linear[a] += total
+    for a in range(0, block.shape[0], TILE):
+        for b in range(0, a + 1, TILE):
+            _tile(scratch, block, a, b, gram)

@@ -2,7 +2,8 @@
 
 Chains advance in short slices, taking turns, so that they stay about equally far: an
 interrupted run then has draws of all of them. No chain sees another, and none sees
-how it was sliced, so the draws do not depend on the number of threads.
+how it was sliced, so the draws do not depend on the number of threads. Threads that have
+no chain, or none any more, help the others within their sweeps (`pasb.threads`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pasb.orders.evidences import Evidences
 from pasb.progress import Progress
 from pasb.sticks import Direction
 from pasb.sweep import Problem
+from pasb.threads import Helpers
 
 SLICE_SECONDS = 0.1
 CHECKPOINT_SECONDS = 10.0
@@ -121,7 +123,8 @@ def sample(
         One for each chain; chains of the same problem share its evidences.
     schedule : Schedule
     n_jobs : int
-        Chains that run at the same time.
+        Threads. As many chains run at the same time; if there are fewer, the other threads
+        help them.
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
@@ -134,9 +137,9 @@ def sample(
         Run chains in threads, or all of them as one batch on a GPU. Neither is part of what
         must agree.
     """
-    with one_blas_thread():
-        chains = _chains(problems, schedule, n_jobs, engine)
-        run = _runner(engine)(chains, n_jobs, list(callbacks), show_progress)
+    with one_blas_thread(), Helpers() as helpers:
+        chains = _chains(problems, schedule, n_jobs, engine, helpers)
+        run = _runner(engine)(chains, n_jobs, helpers, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
         else:
@@ -173,16 +176,20 @@ def sample_together(
     n_jobs, callbacks, show_progress
         As in `sample`.
     """
-    with one_blas_thread():
-        chains = [_chains(problems, schedule, n_jobs, "cuda") for problems, schedule in runs]
+    with one_blas_thread(), Helpers() as none:
+        chains = [_chains(problems, schedule, n_jobs, "cuda", none) for problems, schedule in runs]
         everything = [chain for own in chains for chain in own]
-        run = _runner("cuda")(everything, n_jobs, list(callbacks), show_progress)
+        run = _runner("cuda")(everything, n_jobs, none, list(callbacks), show_progress)
         run.go(None)
     return [_collect(own, run.stopped.is_set()) for own in chains]
 
 
 def _chains(
-    problems: Sequence[Problem], schedule: Schedule, n_jobs: int, engine: Engine
+    problems: Sequence[Problem],
+    schedule: Schedule,
+    n_jobs: int,
+    engine: Engine,
+    helpers: Helpers,
 ) -> list[Chain]:
     """The chains; those of one problem share its evidences, those of a batch their sampler."""
     each = {id(problem): problem for problem in problems}
@@ -206,7 +213,9 @@ def _chains(
         for problem in each.values():
             samplers[id(problem.rows)] = problem.model.sampler(problem.rows, problem.direction)
     return [
-        Chain(k, problem, schedule, *evidences[id(problem)], samplers.get(id(problem.rows)))
+        Chain(
+            k, problem, schedule, *evidences[id(problem)], helpers, samplers.get(id(problem.rows))
+        )
         for k, problem in enumerate(problems)
     ]
 
@@ -225,6 +234,7 @@ class Run:
 
     chains: list[Chain]
     n_jobs: int
+    helpers: Helpers
     callbacks: list[Callback]
     show_progress: bool
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -239,6 +249,8 @@ class Run:
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
+        n_unfinished = sum(not chain.finished for chain in self.chains)
+        self.helpers.add(max(0, self.n_jobs - n_unfinished))
         with (
             ThreadPoolExecutor(
                 min(self.n_jobs, len(self.chains)), thread_name_prefix="pasb"
@@ -269,6 +281,8 @@ class Run:
                 bar.show(chain)
                 if not chain.finished and not self.stopped.is_set():
                     waiting[pool.submit(self._slice, chain, folder)] = chain
+                elif len(waiting) < self.n_jobs:
+                    self.helpers.add()  # no chain waits for this thread
 
     def _slice(self, chain: Chain, folder: Checkpoint | None) -> None:
         with self.busy[chain.index]:

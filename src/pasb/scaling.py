@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+ROWS_AT_ONCE = 4096  # copies of all rows would take more memory than the chains
 FARTHEST = 1e150  # on the inner scale; beyond, products and squares would overflow to NaN
 
 
@@ -29,16 +30,29 @@ class Scaling(NamedTuple):
         """
         if how is None:
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        rows = X[weights > 0]
-        low, high = rows.min(axis=0), rows.max(axis=0)
+        parts = [
+            slice(start, start + ROWS_AT_ONCE)
+            for start in range(0, len(X), ROWS_AT_ONCE)
+            if weights[start : start + ROWS_AT_ONCE].any()
+        ]
+        low = np.min([X[part][weights[part] > 0].min(axis=0) for part in parts], axis=0)
+        high = np.max([X[part][weights[part] > 0].max(axis=0) for part in parts], axis=0)
         # halves first: high - low may overflow
         centre, spread = low / 2 + high / 2, high / 2 - low / 2
         if how == "standard":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                unit = (rows - centre) / np.where(spread > 0, spread, 1.0)
-            w = weights[weights > 0] / weights.sum()
-            mean = w @ unit
-            deviation = np.sqrt(w @ (unit - mean) ** 2)
+            width, total = np.where(spread > 0, spread, 1.0), weights.sum()
+
+            def weighted_mean(function):
+                sums = np.zeros(X.shape[1])
+                for part in parts:
+                    w = weights[part]
+                    with np.errstate(invalid="ignore", divide="ignore"):
+                        unit = (X[part][w > 0] - centre) / width
+                    sums += w[w > 0] / total @ function(unit)
+                return sums
+
+            mean = weighted_mean(lambda unit: unit)
+            deviation = np.sqrt(weighted_mean(lambda unit: (unit - mean) ** 2))
             centre, spread = centre + mean * spread, deviation * spread
         # a column that varies by rounding errors only is a constant one
         tiny = 1e-13 * np.maximum(np.abs(low), np.abs(high))

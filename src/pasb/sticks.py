@@ -87,19 +87,18 @@ def log_probabilities(accept: ArrayLike, reject: ArrayLike, order: ArrayLike) ->
 def probabilities_of_draws(log_success, log_failure, reverse, orders, out):
     """Category probabilities of many draws at once.
 
-    The logs and `out` are (draws, categories, rows), `reverse` tells of each draw whether it
-    stops on failure, `orders` is (draws, categories). Rows do not see each other: a row's
-    result is the same in any batch.
+    The logs are (draws, sticks, rows) from the first stick to the last but one, `out` is (draws,
+    categories, rows), `reverse` tells of each draw whether it stops on failure, `orders` is
+    (draws, categories). Rows do not see each other: a row's result is the same in any batch.
     """
-    n_draws, n_categories, n_rows = log_success.shape
+    n_draws, n_categories, n_rows = out.shape
     gone_on = np.empty(n_rows)
     for d in range(n_draws):
         gone_on[:] = 0.0
         for j in range(n_categories - 1):
-            category = orders[d, j]
-            a = log_failure[d, category] if reverse[d] else log_success[d, category]
-            r = log_success[d, category] if reverse[d] else log_failure[d, category]
-            p = out[d, category]
+            a = log_failure[d, j] if reverse[d] else log_success[d, j]
+            r = log_success[d, j] if reverse[d] else log_failure[d, j]
+            p = out[d, orders[d, j]]
             for i in range(n_rows):
                 p[i] = vector_exp(gone_on[i] + a[i])
                 gone_on[i] += r[i]

@@ -22,6 +22,7 @@ same, marginal sticks mix better and cost less.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, cast
@@ -53,10 +54,12 @@ from pasb.orders.evidences import Evidences
 from pasb.orders.swap import uniform_at
 from pasb.rows import Rows
 from pasb.sticks import Direction
+from pasb.threads import Helpers, Task, one_by_one
 
 Scheme = Literal["exact", "paper"]
 
 MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
+SHARED_FROM = 2**17  # numbers in the table times vectors of coefficients; a sweep of some ms
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,8 @@ class Sweeper:
     settling : int
         Sweeps at the beginning that use the paper's freer swaps, where the order does not
         start from the lattice.
+    helpers : Helpers, optional
+        Threads that work along; by default there are none.
     sampler : BinarySampler, optional
         That of another chain, where it is only needed to start from.
     """
@@ -130,6 +135,7 @@ class Sweeper:
         approximations: Approximations | None = None,
         surrogate: Evidences | None = None,
         settling: int = 0,
+        helpers: Helpers | None = None,
         sampler: BinarySampler | None = None,
     ):
         n = problem.rows.n_categories
@@ -137,6 +143,9 @@ class Sweeper:
         self.sampler: BinarySampler = sampler or problem.model.sampler(
             problem.rows, problem.direction
         )
+        self.helpers = helpers or Helpers()
+        size = problem.rows.blocks.size * self.sampler.n_vectors
+        self.shares = self.sampler.concurrent and size >= SHARED_FROM
         self.exact = problem.scheme == "exact"
         self.infers = problem.fixed_order is None
         self.joint: JointMoves | None = None
@@ -212,8 +221,11 @@ class Sweeper:
         state.log_likelihood = self._table.log_likelihood(state.order)
 
     def sweep(self, state: State, keys: Keys) -> None:
-        """Advance `state` by one sweep, in place."""
-        if self.compiled is not None:
+        """Advance `state` by one sweep, in place.
+
+        The compiled sweep draws the same, but in one thread.
+        """
+        if self.compiled is not None and not (self.shares and self.helpers.n_free):
             state.log_likelihood, accepted = self.compiled(state.parameters, state.order, keys)
             state.swaps_accepted += accepted
             state.swaps_proposed += self.problem.n_swaps if self.infers else 0
@@ -224,12 +236,17 @@ class Sweeper:
             self._fit_reference(state, keys)
         if self.infers and self.proposes and self.problem.model.symmetric:
             self._mirror(state, keys)
+        draws_reference = self.infers and self.exact and not settling
+        if draws_reference and self.joint is None:
+            # the pseudo-prior is the prior
+            last = len(state.order) - 1
+            self.sampler.draw_prior(state.parameters, int(state.order[last]), last, keys)
         self._tabulate(state)
         if self.joint is not None and self.proposes and not settling:
             self._joint_moves(self.joint, state, keys)
         if self.infers:
-            if self.exact and not settling:
-                self._draw_reference(state, keys)
+            if draws_reference and self.joint is not None:
+                self.joint.draw_reference(state.order, state.parameters, self._table, keys)
             else:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
@@ -237,9 +254,18 @@ class Sweeper:
 
     def _update_sticks(self, state: State, keys: Keys) -> None:
         """Section 3.2: given the order, one binary regression per stick."""
+        tasks: list[Task] = []
         for stick, category in enumerate(state.order[:-1]):
             parts = self._parts(state.order, stick)
-            self.sampler.update(state.parameters, int(category), stick, parts, keys)
+            tasks += self.sampler.tasks(state.parameters, int(category), stick, parts, keys)
+        self._do(tasks)
+
+    def _do(self, tasks: Sequence[Task]) -> None:
+        """Run tasks, with the help of other threads where that is worth it."""
+        if self.shares:
+            self.helpers.run(tasks)
+        else:
+            one_by_one(tasks)
 
     def _fit_reference(self, state: State, keys: Keys) -> None:
         """The printed algorithm: b_iS = 1 for the rows of the reference, 0 for the others."""
@@ -266,25 +292,15 @@ class Sweeper:
 
     def _tabulate(self, state: State) -> None:
         """Fill the table from which the likelihood of every order follows."""
-        self.sampler.log_sums(state.parameters, self._success, self._failure)
+        self._do(self.sampler.log_sum_tasks(state.parameters, self._success, self._failure))
 
     def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        joint.refresh(state.order, state.parameters, self._table, keys)
+        joint.refresh(state.order, state.parameters, self._table, keys, self._do)
         if self.infers and not self.problem.swaps_only:
             # beyond the lattice every proposal may cost two new approximations
             n_proposals = 1 if self.lattice is None else len(state.order) - 1
             for number in range(n_proposals):
                 joint.swap_neighbours(state.order, state.parameters, self._table, keys, number)
-
-    def _draw_reference(self, state: State, keys: Keys) -> None:
-        """Draw the reference's parameters from its pseudo-prior and tabulate them."""
-        if self.joint is not None:
-            self.joint.draw_reference(state.order, state.parameters, self._table, keys)
-            return
-        last = len(state.order) - 1
-        self.sampler.draw_prior(state.parameters, int(state.order[last]), last, keys)
-        self._tabulate(state)
-        self._table.reference[:] = 0.0  # the pseudo-prior is the prior
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps

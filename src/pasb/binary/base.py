@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ from sklearn.base import BaseEstimator
 
 from pasb.rows import BLOCK, Rows
 from pasb.sticks import Direction
+from pasb.threads import Task
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ Index = int | np.int64
 
 # Takes parameters, order and keys; gives the log-likelihood and the accepted swaps.
 CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int]]
+
+_counting = Lock()
 
 # The part that the rows of a category play on a stick.
 FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
@@ -65,6 +70,12 @@ class BinarySampler(ABC):
     #: how often each numerical guard fired
     guards: dict[str, int]
 
+    #: whether several threads may update different categories at the same time
+    concurrent: bool = False
+
+    #: coefficient vectors of a category
+    n_vectors: int = 1
+
     @abstractmethod
     def start(self, keys: Keys) -> Parameters:
         """Parameters to start a chain from."""
@@ -96,6 +107,24 @@ class BinarySampler(ABC):
         ``success[j, s]`` becomes the weighted sum over the rows of s of the log-probability
         of success under the parameters of category j; likewise ``failure``.
         """
+
+    def tasks(
+        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+    ) -> list[Task]:
+        """What `update` does, as tasks that may run beside those of other categories."""
+        return [partial(self.update, parameters, category, stick, parts, keys)]
+
+    def log_sum_tasks(
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> list[Task]:
+        """What `log_sums` does, as tasks that may run side by side."""
+        return [partial(self.log_sums, parameters, success, failure)]
+
+    def count(self, guard: str, times: int) -> None:
+        """Count how often a guard fired; threads take turns."""
+        if times:
+            with _counting:
+                self.guards[guard] += int(times)
 
 
 class Approximable(ABC):

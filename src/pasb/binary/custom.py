@@ -178,6 +178,8 @@ class CustomBinary(BinaryModel):
 class CustomSampler(BinarySampler):
     """Turns a user's update of one stick into the sampler of all categories."""
 
+    concurrent = True  # a model stores nothing on itself
+
     def __init__(self, model: CustomBinary, rows: Rows):
         if not model.weighted and not np.isin(rows.weights, (0.0, 1.0)).all():
             raise ValueError(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,7 @@ from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisio
 from pasb.binary.prior import CoefficientPrior
 from pasb.binary.proposals import log_ratios
 from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.threads import Task
 
 
 class LinearModel(BinaryModel):
@@ -85,7 +88,9 @@ class LinearModel(BinaryModel):
 
 
 class LinearSampler(BinarySampler, Approximable):
-    """The coefficients of every category, their linear predictors, and work space."""
+    """The coefficients of every category, and their linear predictors."""
+
+    concurrent = True
 
     def __init__(self, model: LinearModel, rows: Rows):
         self.rows = rows
@@ -93,20 +98,16 @@ class LinearSampler(BinarySampler, Approximable):
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0}
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n = n_blocks * BLOCK, rows.n_columns
-        self.eta = np.zeros((rows.n_categories, n_rows))
-        self.padded_coef = np.zeros((rows.n_categories, n_padded))
-        self.work = (
-            np.zeros(n_rows),
-            np.zeros(n_rows),
-            np.zeros(n_blocks, dtype=np.bool_),
-            np.zeros((n_padded, BLOCK)),
-            np.zeros((n_padded, n_padded)),
-            np.zeros(n_padded),
-            np.zeros(n),
-            np.zeros((n, n)),
-        )
+        self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
+
+    @cached_property
+    def eta(self) -> NDArray[np.float64]:
+        """Linear predictors of every category; approximations do without."""
+        return np.zeros((self.rows.n_categories, len(self.rows.blocks) * BLOCK))
+
+    def work(self) -> AbstractContextManager[Any]:
+        """Work space of an update, for as long as it takes."""
+        return self.rows.spaces.lent("linear", partial(_work_space, self.rows))
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -119,6 +120,31 @@ class LinearSampler(BinarySampler, Approximable):
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
         self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
         linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
+
+    def log_sum_tasks(  # noqa: D102
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> list[Task]:
+        coef = parameters["coef"]
+        return [
+            partial(self.sum_logs, slice(s, s + 1), coef, success, failure)
+            for s in range(self.rows.n_categories)
+        ]
+
+    def log_sums(  # noqa: D102
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> None:
+        everyone = slice(0, self.rows.n_categories)
+        self.sum_logs(everyone, parameters["coef"], success, failure)
+
+    @abstractmethod
+    def sum_logs(
+        self,
+        some: slice,
+        coef: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        """`log_sums` for some of the categories, whose linear predictors are renewed."""
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
@@ -134,6 +160,22 @@ class LinearSampler(BinarySampler, Approximable):
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
         log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
+
+
+def _work_space(rows: Rows) -> tuple[NDArray, ...]:
+    """Latents, linear weights, used blocks, and what the normal draw needs."""
+    n_blocks, n_padded, _ = rows.blocks.shape
+    n_rows, n = n_blocks * BLOCK, rows.n_columns
+    return (
+        np.zeros(n_rows),
+        np.zeros(n_rows),
+        np.zeros(n_blocks, dtype=np.bool_),
+        np.zeros((n_padded, BLOCK)),
+        np.zeros((n_padded, n_padded)),
+        np.zeros(n_padded),
+        np.zeros(n),
+        np.zeros((n, n)),
+    )
 
 
 def positive(value) -> bool:

@@ -10,6 +10,10 @@ section 3 of the paper).
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +36,8 @@ from pasb.binary.proposals import independence_move
 from pasb.orders.table import OrderTable
 from pasb.rows import BLOCK, Rows
 from pasb.sticks import Direction
+
+# mypy: disable-error-code="call-arg"
 
 
 class Logistic(LinearModel):
@@ -78,23 +84,20 @@ class LogisticSampler(LinearSampler):
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
         super().__init__(model, rows)
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n_categories = n_blocks * BLOCK, rows.n_categories
-        self.slots = (
-            np.zeros((2, n_padded)),
-            np.zeros((2, n_rows)),
-            np.zeros((2, n_categories)),
-            np.zeros((2, n_categories)),
-            direction == "forward",
-        )
+        self.forward = direction == "forward"
+
+    def slots(self) -> AbstractContextManager[Any]:
+        """Space for the proposed coefficients of up to two sticks."""
+        return self.rows.spaces.lent("logistic proposals", partial(_slots, self.rows))
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
-        step = gibbs_step(*self.table, *self.work, eta, parts, alpha, *keys, stick, coef)
-        self.guards["qr_fallbacks"] += not step
+        with self.work() as work:
+            step = gibbs_step(*self.table, *work, eta, parts, alpha, *keys, stick, coef)
+        self.count("qr_fallbacks", not step)
         stretch_and_draw_precisions(
             *self.table,
             self.padded_coef[category : category + 1],
@@ -108,11 +111,16 @@ class LogisticSampler(LinearSampler):
             alpha,
         )
 
-    def log_sums(  # noqa: D102
-        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    def sum_logs(  # noqa: D102
+        self,
+        some: slice,
+        coef: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
     ) -> None:
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        sum_logs(*self.table, self.padded_coef, self.eta, success, failure)
+        self.padded_coef[some, : coef.shape[1]] = coef[some]
+        out = self.eta[some], success[some], failure[some]
+        sum_logs(*self.table, self.padded_coef[some], *out)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
@@ -130,24 +138,26 @@ class LogisticSampler(LinearSampler):
         number: int,
         kind: Index,
     ) -> bool:
-        return independence_move(
-            *self.table,
-            *self.prior,
-            parameters["coef"],
-            parameters["precision"],
-            self.eta,
-            table.accept,
-            table.reject,
-            *self.slots,
-            order,
-            sticks,
-            laws,
-            np.arange(len(laws)),
-            n_changed,
-            *keys,
-            number,
-            kind,
-        )
+        with self.slots() as slots:
+            return independence_move(
+                *self.table,
+                *self.prior,
+                parameters["coef"],
+                parameters["precision"],
+                self.eta,
+                table.accept,
+                table.reject,
+                *slots,
+                self.forward,
+                order,
+                sticks,
+                laws,
+                np.arange(len(laws)),
+                n_changed,
+                *keys,
+                number,
+                kind,
+            )
 
     def compiled_sweep(  # noqa: D102
         self,
@@ -160,6 +170,12 @@ class LogisticSampler(LinearSampler):
         n_swaps: int,
     ) -> LogisticSweep:
         return LogisticSweep(self, table, laws, law_index, augmented, infers, n_swaps)
+
+
+def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
+    n_blocks, n_padded, _ = rows.blocks.shape
+    shapes = n_padded, n_blocks * BLOCK, rows.n_categories, rows.n_categories
+    return tuple(np.zeros((2, n)) for n in shapes)
 
 
 class LogisticSweep:
@@ -177,7 +193,8 @@ class LogisticSweep:
     ):
         self.sampler = sampler
         self.before = (*sampler.table, *sampler.prior, sampler.n_scale_moves)
-        self.work = (sampler.eta, sampler.padded_coef, *sampler.work, *sampler.slots, *table)
+        self.predictors = sampler.eta, sampler.padded_coef
+        self.table = sampler.forward, *table
         self.laws = (laws, law_index, augmented, infers, n_swaps)
 
     def __call__(
@@ -185,15 +202,19 @@ class LogisticSweep:
     ) -> tuple[float, int]:
         """Advance parameters and order; return the log-likelihood and the accepted swaps."""
         counts = np.zeros(2, dtype=np.int64)
-        log_likelihood = logistic_sweep(
-            *self.before,
-            parameters["coef"],
-            parameters["precision"],
-            *self.work,
-            order,
-            *self.laws,
-            counts,
-            *keys,
-        )
+        with self.sampler.work() as work, self.sampler.slots() as slots:
+            log_likelihood = logistic_sweep(
+                *self.before,
+                parameters["coef"],
+                parameters["precision"],
+                *self.predictors,
+                *work,
+                *slots,
+                *self.table,
+                order,
+                *self.laws,
+                counts,
+                *keys,
+            )
         self.sampler.guards["qr_fallbacks"] += int(counts[1])
         return log_likelihood, int(counts[0])

@@ -11,6 +11,8 @@ Chib 1993; Liu 2004). Drawing z_i before w_i, not given the last w_i, mixes bett
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +37,10 @@ from pasb.binary.robit_kernels import (
 from pasb.binary.robit_laplace import laplace_robit
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
-from pasb.rows import Rows, linear_predictors
+from pasb.rows import BLOCK, Rows, linear_predictors
 from pasb.sticks import Direction
+
+# mypy: disable-error-code="call-arg"
 
 
 class Robit(LinearModel):
@@ -110,20 +114,16 @@ class RobitSampler(LinearSampler):
         super().__init__(model, rows)
         self.df = float(model.df)
         self.constant = t_constant(self.df)
-        n_padded, n_rows, n_categories = rows.blocks.shape[1], self.eta.shape[1], rows.n_categories
-        # proposed coefficients of up to two sticks, until they are adopted or forgotten
-        self.slots = np.zeros((2, n_padded)), np.zeros((2, n_rows))
-        slot_success, slot_failure = np.zeros((2, 2, n_categories))
-        self.slot_sums = slot_success, slot_failure
-        self.slot_table = OrderTable.of(slot_success, slot_failure, direction)
+        self.direction: Direction = direction
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
-        step = gibbs_step(*self.table, *self.work, self.df, eta, parts, alpha, *keys, stick, coef)
-        self.guards["qr_fallbacks"] += not step
+        with self.work() as work:
+            step = gibbs_step(*self.table, *work, self.df, eta, parts, alpha, *keys, stick, coef)
+        self.count("qr_fallbacks", not step)
         if self.n_scale_moves > 0:
             self.padded_coef[category, : len(coef)] = coef
             one = slice(category, category + 1)
@@ -132,11 +132,16 @@ class RobitSampler(LinearSampler):
             scale_moves(eta, *self.table[1:], parts, *law, keys.at(stick, layer=SCALE), coef)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
-    def log_sums(  # noqa: D102
-        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    def sum_logs(  # noqa: D102
+        self,
+        some: slice,
+        coef: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
     ) -> None:
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        sum_logs(*self.table, self.df, self.constant, self.padded_coef, self.eta, success, failure)
+        self.padded_coef[some, : coef.shape[1]] = coef[some]
+        out = self.eta[some], success[some], failure[some]
+        sum_logs(*self.table, self.df, self.constant, self.padded_coef[some], *out)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
@@ -154,8 +159,29 @@ class RobitSampler(LinearSampler):
         number: int,
         kind: Index,
     ) -> bool:
+        with self.rows.spaces.lent("robit proposals", partial(_slots, self.rows)) as slots:
+            return self._propose(
+                parameters, table, order, sticks, laws, n_changed, keys, number, kind, *slots
+            )
+
+    def _propose(
+        self,
+        parameters: Parameters,
+        table: OrderTable,
+        order: NDArray[np.int64],
+        sticks: NDArray[np.int64],
+        laws: NDArray[np.float64],
+        n_changed: int,
+        keys: Keys,
+        number: int,
+        kind: Index,
+        proposed: NDArray[np.float64],
+        eta: NDArray[np.float64],
+        sums: NDArray[np.float64],
+    ) -> bool:
+        """`independence_move` with space for the proposed coefficients of up to two sticks."""
         coef, n_old = parameters["coef"], len(sticks) - n_changed
-        proposed, eta = self.slots
+        slot_table = OrderTable.of(sums[0], sums[1], self.direction)
         n, changed = coef.shape[1], slice(0, n_changed)
         gain = 0.0
         for k in range(n_old):
@@ -164,21 +190,27 @@ class RobitSampler(LinearSampler):
             gain -= _log_likelihood(table, category, sticks[k], order)
         for k in range(n_changed):
             draw_law(laws[n_old + k], keys.at(number, kind + k, PROPOSAL), proposed[k, :n])
-        sums = (part[changed] for part in self.slot_sums)
-        sum_logs(*self.table, self.df, self.constant, proposed[changed], eta[changed], *sums)
+        law = self.df, self.constant
+        sum_logs(*self.table, *law, proposed[changed], eta[changed], *sums[:, changed])
         if n_old > 0:
             for k in range(n_changed):
                 gain += log_weight(laws[n_old + k], proposed[k, :n], *self.prior)
-                gain += _log_likelihood(self.slot_table, k, sticks[n_old + k], order)
+                gain += _log_likelihood(slot_table, k, sticks[n_old + k], order)
             if not np.log(uniform_at(keys.at(number, kind, DECISION), 0)) < gain:
                 return False
         for k, category in enumerate(sticks[n_old:, 0]):
             coef[category], self.eta[category] = proposed[k, :n], eta[k]
-            table.accept[category] = self.slot_table.accept[k]
-            table.reject[category] = self.slot_table.reject[k]
+            table.accept[category] = slot_table.accept[k]
+            table.reject[category] = slot_table.reject[k]
             key, alpha = keys.at(number, kind + k, ADOPTION), parameters["precision"][category]
             draw_precisions(coef[category], *self.prior, key, alpha)
         return True
+
+
+def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
+    n_blocks, n_padded, _ = rows.blocks.shape
+    sums = np.zeros((2, 2, rows.n_categories))
+    return np.zeros((2, n_padded)), np.zeros((2, n_blocks * BLOCK)), sums
 
 
 def _log_likelihood(table: OrderTable, row: int, stick, order: NDArray[np.int64]) -> float:

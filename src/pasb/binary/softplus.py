@@ -46,11 +46,13 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Parameters
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
-from pasb.binary.softplus_link import LEAST, log_link, log_weights
+from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
 from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.rows import BLOCK, Rows, padded
 from pasb.sticks import Direction
+
+# mypy: disable-error-code="call-arg"
 
 
 class Softplus(BinaryModel):
@@ -187,8 +189,8 @@ class Softplus(BinaryModel):
         flat = padded(coef.reshape(-1, n_experts * n_layers, n_columns), blocks.shape[1])
         log_weight = log_weights(weight.reshape(-1, n_experts))
         log_success, log_failure = np.empty((2, len(flat), len(blocks) * BLOCK))
-        scratch = np.empty((n_experts, n_layers, BLOCK))
-        log_link(blocks, flat, log_weight, scratch, log_success, log_failure)
+        scratch = link_space(n_experts, n_layers)[:3]
+        log_link(blocks, flat, log_weight, *scratch, log_success, log_failure)
         shape = (n_draws, n_categories, -1)
         return log_success.reshape(shape), log_failure.reshape(shape)
 

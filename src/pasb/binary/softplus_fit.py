@@ -77,7 +77,7 @@ def value_and_gradient(blocks, labels, used, coef, log_weight, psi, log_q, grad_
     flat = psi.reshape(n_experts * n_layers, BLOCK)
     grad_coef[:, :] = 0.0
     grad_weight[:] = 0.0
-    log_rate, slope = np.empty(BLOCK), np.empty(BLOCK)
+    log_rate, slope, work = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     for b in range(blocks.shape[0]):
         if not used[b]:
@@ -89,7 +89,7 @@ def value_and_gradient(blocks, labels, used, coef, log_weight, psi, log_q, grad_
                 log_q[k, t + 1] = log_q[k, t]
                 add_layer(psi[k, t], log_q[k, t + 1])
                 psi[k, t] += log_q[k, t]
-        log_rates(log_q[:, n_layers], log_weight, log_rate)
+        log_rates(log_q[:, n_layers], log_weight, work, log_rate)
         total += likelihood_terms(log_rate, labels[b * BLOCK : (b + 1) * BLOCK], slope)
         for k in range(n_experts):
             down = log_q[k, 0]  # q_0 is not needed any more

@@ -3,21 +3,25 @@
 The names follow the derivation there: a pair of row and expert is *active* when the
 expert's latent count is not zero, its *exposure* starts from the time of the first arrival
 (1 when there is none) and grows into v_T (q_T) layer by layer.
+
+Which experts are active in a row is drawn for all of them together (`draw_arrivals`). Given
+that, experts know nothing of each other, and each is updated by itself (`update_expert`), by
+several threads if there are some. Of all latents only those of one expert are ever kept, and
+a block of rows passes through the cache once a layer: predictors, latents and the share of
+the Gram matrix are computed while it is there.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from pasb.binary.base import ABSENT
+from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
-from pasb.binary.softplus_link import LOG_OFF, add_layer, exponentials
-from pasb.binary.softplus_rows import draw_row, draw_row_weight
+from pasb.binary.softplus_link import add_layer, exponentials
+from pasb.binary.softplus_rows import draw_active, draw_expert, draw_row_weight, expert_stream
 from pasb.gaussian import draw_from_precision
-from pasb.rows import BLOCK, linear_predictors, weighted_gram
+from pasb.rows import BLOCK, add_block, linear_predictors
 from pasb.variates.scalar import open_stream, stream_key
 
 # Kinds of streams; those of layer t are numbered from (t + 1) * KINDS on.
@@ -40,50 +44,82 @@ def mark_rows(bounds, parts, labels, used):
 
 
 @kernel
-def draw_latents(psi, log_q, q, log_weight, off, labels, row, key, active, log_exposure, theta):
-    """Arrivals and theta of one block, from their exact joint law given the labels.
+def any_success(labels):
+    """Whether a row of a block is a success, or may be one."""
+    some = False
+    for i in range(BLOCK):
+        some |= labels[i] in (SUCCESS, IMPUTED)
+    return some
 
-    `psi` to `q` and `theta` are (experts, layers, BLOCK), `active` and `log_exposure`
-    (experts, BLOCK). The lowest theta is integrated out and not drawn.
+
+@kernel
+def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates, active):
+    """Which experts are active, row by row; `active` is (experts, rows).
+
+    `coef` is (experts x layers, padded columns). `psi` (layers, BLOCK), `log_q` (experts, BLOCK)
+    and `rates` (3, experts) are scratch.
     """
-    n_experts = psi.shape[0]
-    log_rate, rate, left = np.empty(n_experts), np.empty(n_experts), np.empty(n_experts)
+    n_layers, n_experts = psi.shape[0], log_q.shape[0]
+    for b in range(blocks.shape[0]):
+        start = b * BLOCK
+        active[:, start : start + BLOCK] = 0
+        if not used[b] or not any_success(labels[start : start + BLOCK]):
+            continue
+        for k in range(n_experts):
+            layers = coef[k * n_layers : (k + 1) * n_layers]
+            linear_predictors(blocks[b : b + 1], layers, psi)
+            log_q[k] = 0.0
+            for t in range(n_layers):
+                add_layer(psi[t], log_q[k])
+        for i in range(BLOCK):
+            label = labels[start + i]
+            if label in (SUCCESS, IMPUTED):
+                for k in range(n_experts):
+                    rates[0, k] = log_weight[k] + log_q[k, i]
+                stream = open_stream(key, start + i)
+                imputed = label == IMPUTED
+                draw_active(rates[0], rates[1], rates[2], imputed, stream, active[:, start + i])
+
+
+@kernel
+def draw_latents(psi, log_q, q, log_weight, weight, labels, active, expert, row, key, latents):
+    """Arrivals and theta of one expert in one block; `psi` to `q` are (layers, BLOCK).
+
+    ``latents[t]`` becomes theta of layer t, and ``latents[0]``, as the lowest theta is
+    integrated out, the log of the exposure.
+    """
     for i in range(BLOCK):
         if labels[i] == ABSENT:
-            log_exposure[:, i] = 0.0
-            active[:, i] = 0
-            continue
-        draw_row(
-            psi[:, :, i],
-            log_q[:, :, i],
-            q[:, :, i],
-            log_weight,
-            off,
-            labels[i],
-            open_stream(key, row + i),
-            log_rate,
-            rate,
-            left,
-            active[:, i],
-            log_exposure[:, i],
-            theta[:, :, i],
-        )
+            latents[0, i] = 0.0
+        else:
+            latents[0, i] = draw_expert(
+                psi,
+                log_q,
+                q,
+                latents,
+                0,
+                i,
+                1,
+                log_weight,
+                weight,
+                active[i] == 1,
+                expert_stream(open_stream(key, row + i), expert),
+            )
 
 
 @kernel
 def draw_polya_gammas(psi, log_exposure, active, shape, labels, row, key, weights, linear):
     """Polya-Gamma variables of one block, and the rows' shares of the linear term.
 
-    All are rows of one block, but for `weights` and `linear`. Returns the number of frozen
-    rows.
+    Returns the number of frozen rows.
     """
     n_frozen = 0
     for i in range(BLOCK):
         if labels[i] == ABSENT:
-            weights[row + i] = 0.0
-            linear[row + i] = 0.0
+            weights[i] = 0.0
+            linear[i] = 0.0
             continue
-        weights[row + i], linear[row + i], frozen = draw_row_weight(
+        weights[i], linear[i], frozen = draw_row_weight(
             shape[i], np.float64(active[i]), psi[i] + log_exposure[i], open_stream(key, row + i)
         )
         n_frozen += frozen
@@ -91,144 +127,127 @@ def draw_polya_gammas(psi, log_exposure, active, shape, labels, row, key, weight
 
 
 @kernel
-def gibbs_step(
+def update_expert(
     blocks,
-    bounds,
-    parts,
     labels,
     used,
-    psi,
-    theta,
     active,
-    log_exposure,
+    latents,
     weights,
-    linear_weights,
     scratch,
     gram,
     linear,
     scale,
     factor,
+    step,
     padded_coef,
-    off,
+    psi,
+    log_q,
+    q,
+    log_weight,
     weight,
     precision,
     seed,
     chain,
     sweep,
     stick,
+    expert,
     coef,
-    n_active,
-    exposure,
+    sums,
 ):
-    """Latents of all layers from scratch, then the coefficients layer by layer, upward.
+    """Latents of one expert from scratch, then its coefficients layer by layer, upward.
 
-    `labels` to `padded_coef` are work space; experts that are `off` are passed over. Returns
-    the numbers of QR decompositions and of frozen rows; `n_active` and `exposure` are the
-    sums that the weights depend on.
+    `latents` (blocks, layers, BLOCK) to `q` are work space; `psi`, `log_q` and `q` are (layers,
+    BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of frozen rows;
+    `sums` becomes the number of active rows and the sum of the exposures.
     """
-    n_blocks = blocks.shape[0]
-    n_experts, n_layers, n = coef.shape
-    log_weight = np.empty(n_experts)
-    for k in range(n_experts):
-        log_weight[k] = LOG_OFF if off[k] else math.log(weight[k])
-    flat_shape = np.empty(BLOCK)
+    n_layers, n = coef.shape
+    top = n_layers - 1
     n_qr = 0
     n_frozen = 0
-    step = np.empty(n)
-    mark_rows(bounds, parts, labels, used)
-    for k in range(n_experts):
-        for t in range(n_layers):
-            padded_coef[k * n_layers + t, :n] = coef[k, t]
-    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    log_q = np.empty((n_experts, n_layers, BLOCK))
-    q = np.empty((n_experts, n_layers, BLOCK))
-    for b in range(n_blocks):
-        if not used[b]:
-            continue
-        start = b * BLOCK
-        predictors = psi[b].reshape(n_experts * n_layers, BLOCK)
-        linear_predictors(blocks[b : b + 1], padded_coef, predictors)
-        for k in range(n_experts):
-            for t in range(n_layers):
-                if t == 0:
-                    log_q[k, t] = 0.0
-                else:
-                    log_q[k, t] = log_q[k, t - 1]
-                add_layer(psi[b, k, t], log_q[k, t])
-        exponentials(log_q.reshape(log_q.size), q.reshape(q.size))
-        draw_latents(
-            psi[b],
-            log_q,
-            q,
-            log_weight,
-            off,
-            labels[start : start + BLOCK],
-            start,
-            key,
-            active[b],
-            log_exposure[b],
-            theta[b],
-        )
-    for k in range(n_experts):
-        n_active[k] = 0.0
-        exposure[k] = 0.0
-        if off[k]:
-            continue
-        for t in range(n_layers):
-            layer = (np.int64(t) + 1) * KINDS
-            key = stream_key(seed, chain, sweep, stick, k, layer + LATENTS)
-            for b in range(n_blocks):
-                if not used[b]:
-                    weights[b * BLOCK : (b + 1) * BLOCK] = 0.0  # a QR reads all rows
-                    continue
-                if t < n_layers - 1:
-                    flat_shape[:] = theta[b, k, t + 1]
-                else:
-                    flat_shape[:] = weight[k]
-                start = b * BLOCK
-                n_frozen += draw_polya_gammas(
-                    psi[b, k, t],
-                    log_exposure[b, k],
-                    active[b, k],
-                    flat_shape,
-                    labels[start : start + BLOCK],
+    padded_coef[:, :n] = coef
+    arrivals = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
+    shares = q[n_layers]
+    for t in range(n_layers):
+        layer = (np.int64(t) + 1) * KINDS
+        key = stream_key(seed, chain, sweep, stick, expert, layer + LATENTS)
+        gram[:, :] = 0.0
+        linear[:] = 0.0
+        for b in range(blocks.shape[0]):
+            start = b * BLOCK
+            rows = slice(start, start + BLOCK)
+            if not used[b]:
+                weights[rows] = 0.0  # a QR reads all rows
+                continue
+            if t == 0:
+                linear_predictors(blocks[b : b + 1], padded_coef, psi)
+                log_q[0] = 0.0
+                add_layer(psi[0], log_q[0])
+                for s in range(1, n_layers):
+                    log_q[s] = log_q[s - 1]
+                    add_layer(psi[s], log_q[s])
+                    exponentials(log_q[s], q[s])
+                draw_latents(
+                    psi,
+                    log_q,
+                    q,
+                    log_weight,
+                    weight,
+                    labels[rows],
+                    active[rows],
+                    expert,
                     start,
-                    key,
-                    weights,
-                    linear_weights,
+                    arrivals,
+                    latents[b],
                 )
-            weighted_gram(blocks, weights, linear_weights, used, scratch, gram, linear)
-            for v in range(n):
-                gram[v, v] += precision[k, t, v]
-                linear[v] -= precision[k, t, v] * coef[k, t, v]
-            key = stream_key(seed, chain, sweep, stick, k, layer + COEFFICIENTS)
-            drawn = draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, step)
-            if not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
-                n_qr += 1
-                draw_with_heavy_rows(
-                    blocks,
-                    weights,
-                    used,
-                    precision[k, t],
-                    linear[:n],
-                    key,
-                    scratch,
-                    gram,
-                    scale,
-                    factor,
-                    step,
-                )
-            coef[k, t] += step
-            padded_coef[0, :n] = coef[k, t]
-            for b in range(n_blocks):
-                if used[b]:
-                    row = psi[b, k, t].reshape(1, BLOCK)
-                    linear_predictors(blocks[b : b + 1], padded_coef[:1], row)
-                    add_layer(psi[b, k, t], log_exposure[b, k])
-        for b in range(n_blocks):
-            if used[b]:
-                for i in range(BLOCK):
-                    if labels[b * BLOCK + i] != ABSENT:
-                        n_active[k] += active[b, k, i]
-                        exposure[k] += math.exp(min(log_exposure[b, k, i], 690.0))
+            else:
+                # the layer below has new coefficients, this one has not
+                linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
+                add_layer(psi[t - 1], latents[b, 0])
+            if t == top:
+                q[0] = weight
+            n_frozen += draw_polya_gammas(
+                psi[t],
+                latents[b, 0],
+                active[rows],
+                q[0] if t == top else latents[b, t + 1],
+                labels[rows],
+                start,
+                key,
+                weights[rows],
+                shares,
+            )
+            add_block(blocks[b], weights[rows], shares, scratch, gram, linear)
+        for v in range(n):
+            gram[v, v] += precision[t, v]
+            linear[v] -= precision[t, v] * coef[t, v]
+        key = stream_key(seed, chain, sweep, stick, expert, layer + COEFFICIENTS)
+        drawn = draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, step)
+        if not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
+            n_qr += 1
+            draw_with_heavy_rows(
+                blocks,
+                weights,
+                used,
+                precision[t],
+                linear[:n],
+                key,
+                scratch,
+                gram,
+                scale,
+                factor,
+                step,
+            )
+        coef[t] += step
+        padded_coef[t, :n] = coef[t]
+    sums[:] = 0.0
+    for b in range(blocks.shape[0]):
+        if used[b]:
+            linear_predictors(blocks[b : b + 1], padded_coef[top:], psi[top:])
+            add_layer(psi[top], latents[b, 0])
+            exponentials(latents[b, 0], q[0])
+            for i in range(BLOCK):
+                if labels[b * BLOCK + i] != ABSENT:
+                    sums[0] += active[b * BLOCK + i]
+                    sums[1] += q[0, i]
     return n_qr, n_frozen

@@ -38,8 +38,8 @@ def add_layer(psi, log_q):
 
 
 @elementwise
-def log_rates(log_q, log_weight, out):
-    """``out[i] = log(sum_k r_k q_(k, i))``; `log_q` is (experts, rows)."""
+def log_rates(log_q, log_weight, total, out):
+    """``out[i] = log(sum_k r_k q_(k, i))``; `log_q` is (experts, rows), `total` is scratch."""
     n_experts, n_rows = log_q.shape
     for i in range(n_rows):
         out[i] = log_weight[0] + log_q[0, i]
@@ -47,9 +47,16 @@ def log_rates(log_q, log_weight, out):
         q = log_q[k]
         shift = log_weight[k]
         for i in range(n_rows):
-            x = shift + q[i]
-            # log(e^a + e^b) is the larger plus a softplus of minus their distance
-            out[i] = max(out[i], x) + vector_softplus(-abs(out[i] - x))
+            out[i] = max(out[i], shift + q[i])
+    for i in range(n_rows):
+        total[i] = 0.0
+    for k in range(n_experts):
+        q = log_q[k]
+        shift = log_weight[k]
+        for i in range(n_rows):
+            total[i] += vector_exp(shift + q[i] - out[i])
+    for i in range(n_rows):
+        out[i] += vector_log(total[i])
 
 
 @elementwise
@@ -60,53 +67,88 @@ def exponentials(x, out):
 
 
 @kernel
-def log_link(blocks, coef, log_weight, psi, log_success, log_failure):
+def log_link_of_block(block, coef, log_weight, psi, log_q, work, log_success, log_failure):
+    """Logs of success and failure of the rows of one block.
+
+    `coef` is (experts x layers, padded columns); `psi` (layers, BLOCK), `log_q` (experts, BLOCK)
+    and `work` (2, BLOCK) are scratch. Experts that take no part are passed over.
+    """
+    n_layers = psi.shape[0]
+    n_experts = log_q.shape[0]
+    for k in range(n_experts):
+        log_q[k] = 0.0
+        if log_weight[k] > LOG_OFF:
+            layers = coef[k * n_layers : (k + 1) * n_layers]
+            linear_predictors(block.reshape(1, block.shape[0], BLOCK), layers, psi)
+            for t in range(n_layers):
+                add_layer(psi[t], log_q[k])
+    log_rates(log_q, log_weight, work[0], work[1])
+    exponentials(work[1], log_failure)
+    log_one_minus_exp(work[1], log_failure, log_success)
+    for i in range(BLOCK):
+        log_failure[i] = -log_failure[i]
+
+
+def link_space(n_experts: int, n_layers: int) -> tuple[NDArray[np.float64], ...]:
+    """The scratch of `log_link_of_block`, and logs of success and failure of one block."""
+    shapes = (n_layers, n_experts, 2, 2)
+    return tuple(np.zeros((n, BLOCK)) for n in shapes)
+
+
+@kernel
+def log_link(blocks, coef, log_weight, psi, log_q, work, log_success, log_failure):
     """Logs of success and failure of every row under several parameters.
 
     `coef` is (vectors, experts x layers, padded columns), `log_weight` (vectors, experts),
-    the results (vectors, blocks x BLOCK); `psi`, (experts, layers, BLOCK), is scratch.
-    Experts that take no part are passed over.
+    the results (vectors, blocks x BLOCK); the scratch is that of `log_link_of_block`.
     """
-    n_experts, n_layers, _ = psi.shape
-    log_q = np.empty((n_experts, BLOCK))
-    log_rate = np.empty(BLOCK)
     for b in range(blocks.shape[0]):
+        rows = slice(b * BLOCK, (b + 1) * BLOCK)
         for s in range(coef.shape[0]):
-            log_q[:, :] = 0.0
-            for k in range(n_experts):
-                if log_weight[s, k] <= LOG_OFF:
-                    continue
-                layers = coef[s, k * n_layers : (k + 1) * n_layers]
-                linear_predictors(blocks[b : b + 1], layers, psi[k])
-                for t in range(n_layers):
-                    add_layer(psi[k, t], log_q[k])
-            log_rates(log_q, log_weight[s], log_rate)
-            start = b * BLOCK
-            log_one_minus_exp(log_rate, log_success[s, start : start + BLOCK])
-            failure = log_failure[s, start : start + BLOCK]
-            exponentials(log_rate, failure)
-            failure *= -1.0
+            success, failure = log_success[s, rows], log_failure[s, rows]
+            log_link_of_block(blocks[b], coef[s], log_weight[s], psi, log_q, work, success, failure)
+
+
+@elementwise
+def log_one_minus_exp(log_rate, rate, out):
+    """log(1 - exp(-rate)), in full precision for every rate; `log_rate` is its logarithm."""
+    for i in range(rate.size):
+        x = rate[i]
+        # log((1 - e^-x) / x) by its power series
+        z = min(x * x, 1.0)
+        p = -3617.0 / 170729965486080000.0
+        p = p * z + 1.0 / 1046139494400.0
+        p = p * z - 691.0 / 15692092416000.0
+        p = p * z + 1.0 / 479001600.0
+        p = p * z - 1.0 / 9676800.0
+        p = p * z + 1.0 / 181440.0
+        p = p * z - 1.0 / 2880.0
+        p = p * z + 1.0 / 24.0
+        small = log_rate[i] + (p * z - 0.5 * x)
+        y = vector_exp(-x)
+        u = max(1.0 - y, 0.25)  # nothing is that small where it counts
+        # the second term gives back what the difference 1 - y rounded away
+        large = vector_log(u) - (y - (1.0 - u)) / u
+        out[i] = small if x < 0.7 else large
 
 
 @kernel
-def log_one_minus_exp(log_rate, out):
-    """log(1 - exp(-rate)), in full precision for every rate."""
-    for i in range(log_rate.size):
-        if log_rate[i] < LINEAR_BELOW:
-            out[i] = log_rate[i]
-            continue
-        rate = math.exp(min(log_rate[i], LOG_GREATEST))
-        if rate < 0.7:
-            out[i] = math.log(-math.expm1(-rate))
-        else:
-            out[i] = math.log1p(-math.exp(-rate))
+def log_sums_of(blocks, bounds, coef, log_weight, psi, log_q, work, logs, success, failure):
+    """Sums of the logs of success and failure over the rows of each category.
 
-
-@kernel
-def sum_by_category(values, bounds, out):
-    """``out[s]`` becomes the sum of `values` over the rows of category s."""
-    for s in range(bounds.shape[0] - 1):
-        total = 0.0
-        for i in range(bounds[s], bounds[s + 1]):
-            total += values[i]
-        out[s] = total
+    `logs` (2, BLOCK) is scratch, and so are `psi` to `work`, see `log_link_of_block`.
+    """
+    success[:] = 0.0
+    failure[:] = 0.0
+    s = 0
+    for b in range(blocks.shape[0]):
+        log_link_of_block(blocks[b], coef, log_weight, psi, log_q, work, logs[0], logs[1])
+        row = b * BLOCK
+        while row < min((b + 1) * BLOCK, bounds[-1]):
+            while row >= bounds[s + 1]:
+                s += 1
+            stop = min((b + 1) * BLOCK, bounds[s + 1])
+            for i in range(row - b * BLOCK, stop - b * BLOCK):
+                success[s] += logs[0, i]
+                failure[s] += logs[1, i]
+            row = stop

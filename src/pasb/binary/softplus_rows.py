@@ -12,19 +12,25 @@ import numpy as np
 from pasb.binary.base import IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.variates.jit import inlined_sampler
 from pasb.variates.scalar import exponential, polya_gamma, uniform
 from pasb.variates.scalar.gammas import gamma_from_one
 
 LEAST_THETA, GREATEST_THETA = 1e-300, 1e300
+LOG_NOTHING = -720.0  # e^-720 times a gamma variable of a shape below 2 is below `LEAST_THETA`
+NO_THETA = 1e-280  # so are all gamma variables of a shape below, times any scale there is
+NO_SHAPE = 1e-160  # PG(h, c) is zero in floating point for every h below
+EXPERT_SHIFT = np.uint64(12)  # draws of a row that an expert has to itself, in bits
 FROZEN = 1e20  # latent weight that stands for all larger ones
 LOG_RARE = -60.0  # with rates below e^-60 two arrivals in one row do not happen
 
 
 @kernel
 def draw_active(log_rate, rate, left, impute, stream, active):
-    """Which experts have an arrival in this row, given that one has; False if none has.
+    """Which experts have an arrival in this row, given that one has.
 
-    `log_rate` are the logs of r_k q_T. With `impute` the label is drawn first.
+    `log_rate` are the logs of r_k q_T. With `impute` the label is drawn first, and there may be
+    none.
     """
     n_experts = log_rate.size
     largest = 0
@@ -42,7 +48,7 @@ def draw_active(log_rate, rate, left, impute, stream, active):
     if impute:
         u, stream = uniform(stream)
         if u >= -math.expm1(-total):
-            return False, stream
+            return
     some = False
     for k in range(n_experts):
         # once there is an arrival, the experts that are left are free
@@ -53,7 +59,6 @@ def draw_active(log_rate, rate, left, impute, stream, active):
             some = True
     if not some:  # by rounding only
         active[largest] = 1
-    return True, stream
 
 
 @kernel
@@ -73,6 +78,57 @@ def log_expm1(log_v, v):
     if log_v < LINEAR_BELOW:
         return log_v
     return v + math.log1p(-math.exp(-v)) if v > 1.0 else math.log(math.expm1(v))
+
+
+@inlined_sampler
+def expert_stream(stream, k):
+    """What expert k draws of a row: an expert's draws do not wait for those of another."""
+    key, counter = stream
+    return key, counter + (np.uint64(k + 1) << EXPERT_SHIFT)
+
+
+@inlined_sampler
+def draw_theta(shape, exponent, stream):
+    """exp(exponent) times a Gamma(shape) variable, kept within bounds."""
+    if shape < 1.0:
+        if shape <= NO_THETA:
+            return LEAST_THETA, stream
+        # Gamma(a) is Gamma(a + 1) times exp(-E / a), where that may underflow
+        e, stream = exponential(stream)
+        exponent -= e / shape
+        if exponent < LOG_NOTHING:
+            return LEAST_THETA, stream
+        shape += 1.0
+    x, stream = gamma_from_one(stream, shape)
+    return min(max(x * math.exp(exponent), LEAST_THETA), GREATEST_THETA), stream
+
+
+@inlined_sampler
+def draw_expert(psi, log_q, q, theta, a, b, down, log_weight, weight, active, stream):
+    """Arrival and theta of one expert in one row, given whether it is active.
+
+    `psi` to `theta` have two axes, and layer t is at ``[a + t, b]`` where `down` is 1, at ``[a, b
+    + t]`` where it is 0: views of single rows would cost as much as the draws. Returns the log
+    of the exposure; the lowest theta is integrated out and not drawn.
+    """
+    right = 1 - down
+    top = psi.shape[0] - 1 if down == 1 else psi.shape[1] - 1
+    shape = weight
+    if not active:
+        for t in range(top, 0, -1):
+            at = a + t * down, b + t * right
+            shape, stream = draw_theta(shape, psi[at] - q[at], stream)
+            theta[at] = shape
+        return 0.0
+    log_q_top = log_q[a + top * down, b + top * right]
+    log_v, stream = draw_log_arrival(log_weight + log_q_top, log_weight, log_q_top, stream)
+    for t in range(top, 0, -1):
+        at = a + t * down, b + t * right
+        v = math.exp(log_v)
+        shape, stream = draw_theta(shape + 1.0, psi[at] - v, stream)
+        theta[at] = shape
+        log_v = min(log_expm1(log_v, v) - psi[at], log_q[at[0] - down, at[1] - right])
+    return min(log_expm1(log_v, math.exp(log_v)) - psi[a, b], 0.0)
 
 
 @kernel
@@ -97,45 +153,31 @@ def draw_row(
     The lowest theta is integrated out and not drawn.
     """
     n_experts, n_layers = psi.shape
-    top = n_layers - 1
     for k in range(n_experts):
         active[k] = 0
         log_exposure[k] = 0.0
     if label in (SUCCESS, IMPUTED):
         for k in range(n_experts):
-            log_rate[k] = log_weight[k] + log_q[k, top]
-        success, stream = draw_active(log_rate, rate, left, label == IMPUTED, stream, active)
-        if not success:
-            for k in range(n_experts):
-                active[k] = 0
+            log_rate[k] = log_weight[k] + log_q[k, n_layers - 1]
+        draw_active(log_rate, rate, left, label == IMPUTED, stream, active)
     for k in range(n_experts):
-        if off[k]:
-            continue
-        n = np.int64(active[k])
-        log_v = 0.0
-        if n == 1:
-            log_v, stream = draw_log_arrival(log_rate[k], log_weight[k], log_q[k, top], stream)
-        shape = math.exp(log_weight[k])
-        for t in range(top, 0, -1):
-            end = math.exp(log_v) if n == 1 else q[k, t]
-            # Gamma(a) is Gamma(a + 1) times exp(-E / a), where that may underflow
-            exponent = psi[k, t] - end
-            shape += n
-            if shape < 1.0:
-                e, stream = exponential(stream)
-                exponent -= e / shape
-                shape += 1.0
-            x, stream = gamma_from_one(stream, shape)
-            shape = min(max(x * math.exp(exponent), LEAST_THETA), GREATEST_THETA)
-            theta[k, t] = shape
-            if n == 1:
-                log_v = min(log_expm1(log_v, end) - psi[k, t], log_q[k, t - 1])
-        if n == 1:
-            log_u = log_expm1(log_v, math.exp(log_v)) - psi[k, 0]
-            log_exposure[k] = min(log_u, 0.0)
+        if not off[k]:
+            log_exposure[k] = draw_expert(
+                psi,
+                log_q,
+                q,
+                theta,
+                k,
+                0,
+                0,
+                log_weight[k],
+                math.exp(log_weight[k]),
+                active[k] == 1,
+                expert_stream(stream, k),
+            )
 
 
-@kernel
+@inlined_sampler
 def draw_row_weight(shape, n, c, stream):
     """w ~ PG(shape + n, c) with c = psi + log exposure, and the row's linear term.
 
@@ -144,6 +186,8 @@ def draw_row_weight(shape, n, c, stream):
     if that were left to the sums. A row with w > 1e20 keeps its psi to ten digits and more, so
     a step of 1e-10 or so stands for the one that cannot be represented: it is *frozen*.
     """
+    if shape + n < NO_SHAPE:
+        return 0.0, -0.5 * shape, False
     w, _ = polya_gamma(stream, min(shape + n, FROZEN * FROZEN), c)
     if w > FROZEN:
         return FROZEN, 0.0, True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinarySampler, Keys, Parameters
 from pasb.binary.logistic_kernels import normals
-from pasb.binary.softplus_kernels import COEFFICIENTS, gibbs_step
-from pasb.binary.softplus_link import log_link, log_weights, sum_by_category
+from pasb.binary.softplus_kernels import COEFFICIENTS
+from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
 from pasb.binary.softplus_prior import ALL, draw_from_prior, draw_precisions, draw_weights
-from pasb.rows import BLOCK, Rows, padded
+from pasb.binary.softplus_update import StickUpdate
+from pasb.rows import Rows, padded
+from pasb.threads import Task, one_by_one
 
 if TYPE_CHECKING:
     from pasb.binary.softplus import Softplus
@@ -23,6 +26,8 @@ PRUNED_AFTER = 100  # updates in a row without an active row
 
 class SoftplusSampler(BinarySampler):
     """Gibbs updates of coefficients, weights and hyperparameters of every category."""
+
+    concurrent = True
 
     def __init__(self, model: Softplus, rows: Rows):
         if np.any(rows.weights != 1):
@@ -37,28 +42,10 @@ class SoftplusSampler(BinarySampler):
             [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate], dtype=float
         )
         self.guards = {"qr_fallbacks": 0, "frozen_rows": 0}
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n, n_categories = n_blocks * BLOCK, rows.n_columns, rows.n_categories
+        n, n_categories = rows.n_columns, rows.n_categories
         n_experts, n_layers = int(model.n_experts), int(model.n_layers)
         self.size = (n_experts, n_layers, n)
-        self.work = (
-            np.zeros(n_rows, dtype=np.int8),
-            np.zeros(n_blocks, dtype=np.bool_),
-            np.zeros((n_blocks, n_experts, n_layers, BLOCK)),
-            np.zeros((n_blocks, n_experts, n_layers, BLOCK)),
-            np.zeros((n_blocks, n_experts, BLOCK), dtype=np.int8),
-            np.zeros((n_blocks, n_experts, BLOCK)),
-            np.zeros(n_rows),
-            np.zeros(n_rows),
-            np.zeros((n_padded, BLOCK)),
-            np.zeros((n_padded, n_padded)),
-            np.zeros(n_padded),
-            np.zeros(n),
-            np.zeros((n, n)),
-            np.zeros((n_experts * n_layers, n_padded)),
-        )
-        self.scratch = np.zeros((n_experts, n_layers, BLOCK))
-        self.logs = np.zeros((2, 1, n_rows))
+        self.n_vectors = n_experts * n_layers
         # sums of log-probabilities, and the coefficients and weights they belong to
         self.sums = np.zeros((2, n_categories, n_categories))
         self.summed_coef = np.full((n_categories, *self.size), np.nan)
@@ -90,25 +77,25 @@ class SoftplusSampler(BinarySampler):
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
+        one_by_one(self.tasks(parameters, category, stick, parts, keys))
+
+    def tasks(  # noqa: D102
+        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+    ) -> list[Task]:
         own = {name: values[category] for name, values in parameters.items()}
-        exposure = np.empty(self.size[0])
-        off = self._pruned(own)
-        n_qr, n_frozen = gibbs_step(
-            self.rows.blocks,
-            self.rows.bounds,
-            parts,
-            *self.work,
-            off,
-            own["weight"],
-            own["precision"],
-            *keys,
-            stick,
-            own["coef"],
-            own["active"],
-            exposure,
-        )
-        self.guards["qr_fallbacks"] += n_qr
-        self.guards["frozen_rows"] += n_frozen
+        return [StickUpdate(self, own, self._pruned(own), stick, parts, keys).begin]
+
+    def finish(
+        self,
+        own: Parameters,
+        off: NDArray[np.bool_],
+        n_active: NDArray[np.float64],
+        exposure: NDArray[np.float64],
+        keys: Keys,
+        stick: int,
+    ) -> None:
+        """What an update of one category draws when all experts have new coefficients."""
+        own["active"][:] = n_active
         self._draw_weights(own, exposure, keys, stick)
         own["weight"][off] = 0.0
         own["idle"][:] = np.where(own["active"] > 0, 0.0, own["idle"] + 1.0)
@@ -156,16 +143,37 @@ class SoftplusSampler(BinarySampler):
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
+        one_by_one(self.log_sum_tasks(parameters, success, failure))
+
+    def log_sum_tasks(  # noqa: D102
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> list[Task]:
         coef, weight = parameters["coef"], parameters["weight"]
-        bounds = self.rows.bounds
+        todo: list[Task] = []
         for s in range(self.rows.n_categories):
             same = np.array_equal(self.summed_coef[s], coef[s])
             if same and np.array_equal(self.summed_weight[s], weight[s]):
-                continue  # a sweep asks twice, and changes only the reference in between
-            flat = padded(coef[s].reshape(1, -1, self.size[2]), self.rows.blocks.shape[1])
-            log_weight = log_weights(weight[s : s + 1])
-            log_link(self.rows.blocks, flat, log_weight, self.scratch, *self.logs)
-            for sums, logs in zip(self.sums, self.logs, strict=True):
-                sum_by_category(logs[0], bounds, sums[s])
-            self.summed_coef[s], self.summed_weight[s] = coef[s], weight[s]
-        success[:], failure[:] = self.sums
+                success[s], failure[s] = self.sums[:, s]  # a reference that was not drawn again
+            else:
+                todo.append(partial(self._sum_logs, coef[s], weight[s], s, success[s], failure[s]))
+        return todo
+
+    def _sum_logs(
+        self,
+        coef: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        s: int,
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        """Sums over the rows of each category under the parameters of category s."""
+        rows = self.rows
+        n_experts, n_layers, n = self.size
+        flat = padded(coef.reshape(-1, n), rows.blocks.shape[1])
+        kind = ("softplus", *self.size, "link")
+        with rows.spaces.lent(kind, partial(link_space, n_experts, n_layers)) as work:
+            log_sums_of(
+                rows.blocks, rows.bounds, flat, log_weights(weight), *work, *self.sums[:, s]
+            )
+        success[:], failure[:] = self.sums[:, s]
+        self.summed_coef[s], self.summed_weight[s] = coef, weight

@@ -20,6 +20,7 @@ pseudo-posterior invariant.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -46,9 +47,12 @@ from pasb.binary.support_vector_kernels import (
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
 from pasb.rows import BLOCK, TILE, Rows
 from pasb.sticks import Direction
+from pasb.threads import Task, one_by_one
 
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'
+
+# mypy: disable-error-code="call-arg"
 
 
 class SupportVector(BinaryModel):
@@ -154,26 +158,18 @@ class SupportVectorSampler(BinarySampler):
     computed again only where these have changed.
     """
 
+    concurrent = True
+
     def __init__(self, model: SupportVector, rows: Rows):
         self.rows = rows
         self.law = model.precision_law
         self.inclusion = None if model.inclusion is None else float(model.inclusion)
         self.guards = {"cut_latents": 0, "qr_fallbacks": 0, "skipped_joint_draws": 0}
-        n_blocks = len(rows.blocks)
-        n_rows, n = n_blocks * BLOCK, rows.n_columns
-        self.eta = np.zeros((rows.n_categories, n_rows))
-        self.eta_of = np.zeros((rows.n_categories, n))
-        self.latents = np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_blocks, dtype=np.bool_)
-        chosen = np.zeros(n if self.inclusion is None else min(AT_ONCE, n), dtype=np.int64)
-        at_once = -(-len(chosen) // TILE) * TILE
-        self.columns = chosen, np.zeros((at_once, BLOCK))
-        self.work = (
-            np.zeros((at_once, BLOCK)),
-            np.zeros((at_once, at_once)),
-            np.zeros(at_once),
-            np.zeros(at_once),
-            np.zeros((at_once, at_once)),
-        )
+        self.eta = np.zeros((rows.n_categories, len(rows.blocks) * BLOCK))
+        self.eta_of = np.zeros((rows.n_categories, rows.n_columns))
+        self.n_at_once = rows.n_columns
+        if self.inclusion is not None:
+            self.n_at_once = min(AT_ONCE, rows.n_columns)
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -198,16 +194,22 @@ class SupportVectorSampler(BinarySampler):
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
+        kind = ("support vectors", self.n_at_once)
+        with self.rows.spaces.lent(kind, partial(_space, self.rows, self.n_at_once)) as space:
+            self._update(parameters, category, stick, parts, keys, *space)
+
+    def _update(self, parameters, category, stick, parts, keys, latents, columns, work) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        rows, (pull, linear_weights, used) = self.rows, self.latents
+        rows, (pull, linear_weights, used) = self.rows, latents
         eta = self._predictors(coef, category)
-        self.guards["cut_latents"] += draw_latents(
-            eta, rows.weights, rows.bounds, parts, keys.at(stick, layer=LATENTS), *self.latents
+        n_cut = draw_latents(
+            eta, rows.weights, rows.bounds, parts, keys.at(stick, layer=LATENTS), *latents
         )
+        self.count("cut_latents", n_cut)
         key = keys.at(stick, layer=COEFFICIENTS)
         if self.inclusion is None:
-            step = dense_step(rows.blocks, *self.latents, *self.work, alpha, key, coef)
-            self.guards["qr_fallbacks"] += not step
+            step = dense_step(rows.blocks, *latents, *work, alpha, key, coef)
+            self.count("qr_fallbacks", not step)
         else:
             odds = np.log(self.inclusion / (1 - self.inclusion))
             spike_and_slab_step(
@@ -215,15 +217,15 @@ class SupportVectorSampler(BinarySampler):
             )
             together = joint_step(
                 rows.blocks,
-                *self.latents,
+                *latents,
                 alpha,
                 keys.at(stick, layer=CHOICE),
                 keys.at(stick, layer=TOGETHER),
-                *self.columns,
-                *self.work,
+                *columns,
+                *work,
                 coef,
             )
-            self.guards["skipped_joint_draws"] += not together
+            self.count("skipped_joint_draws", not together)
         draw_precisions(coef, *self.law[:3], keys.at(stick, layer=PRECISIONS), alpha)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
@@ -240,7 +242,33 @@ class SupportVectorSampler(BinarySampler):
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
-        rows = self.rows
-        for category, coef in enumerate(parameters["coef"]):
-            eta = self._predictors(coef, category)
-            sum_logs(eta, rows.weights, rows.bounds, success[category], failure[category])
+        one_by_one(self.log_sum_tasks(parameters, success, failure))
+
+    def log_sum_tasks(  # noqa: D102
+        self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
+    ) -> list[Task]:
+        return [
+            partial(self._sum_logs, coef, category, success[category], failure[category])
+            for category, coef in enumerate(parameters["coef"])
+        ]
+
+    def _sum_logs(
+        self,
+        coef: NDArray[np.float64],
+        category: int,
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        eta = self._predictors(coef, category)
+        sum_logs(eta, self.rows.weights, self.rows.bounds, success, failure)
+
+
+def _space(rows: Rows, n_at_once: int) -> tuple[tuple[NDArray, ...], ...]:
+    """Latents; columns that are drawn together; what their normal draw needs."""
+    n_blocks = len(rows.blocks)
+    n_rows, n = n_blocks * BLOCK, -(-n_at_once // TILE) * TILE
+    return (
+        (np.zeros(n_rows), np.zeros(n_rows), np.zeros(n_blocks, dtype=np.bool_)),
+        (np.zeros(n_at_once, dtype=np.int64), np.zeros((n, BLOCK))),
+        (np.zeros((n, BLOCK)), np.zeros((n, n)), np.zeros(n), np.zeros(n), np.zeros((n, n))),
+    )

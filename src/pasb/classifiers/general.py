@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary import BinaryModel, Logistic
 from pasb.chain import Schedule
 from pasb.fingerprint import run_fingerprint, seed_of
+from pasb.lazy_rows import LazyRows, Table
 from pasb.posterior import PosteriorMixin, choose_monitored_rows
 from pasb.precompile import announce
 from pasb.progress import wanted
@@ -56,7 +57,8 @@ COMMON_PARAMETERS = """n_chains : int, default={n_chains}
     random_state : int, RandomState or None, default=None
         The same int gives the same draws, whatever `n_jobs` is.
     n_jobs : int or None, default=None
-        Chains that run at the same time; None or -1 means one on every core.
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. None or -1 means one on every core.
     progress : bool or "auto", default="auto"
         Show progress; "auto" does in a terminal.
     checkpoint : path or None, default=None
@@ -238,7 +240,10 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
-        rows = Rows.of(inner[used], categories[used], len(self.classes_), weights[used])
+        chosen = (inner, categories, weights)
+        if not used.all():
+            chosen = inner[used], categories[used], weights[used]
+        rows = Rows.of(chosen[0], chosen[1], len(self.classes_), chosen[2])
         self._fit_prior(rows)
         problem = Problem(
             rows=rows,
@@ -249,7 +254,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
         self._monitored = choose_monitored_rows(problem.rows, inner, used)
-        del inner
+        del inner, chosen, table, labels, categories, weights, used  # the chains need none
         seed = seed_of(self.random_state, self._checkpoint())
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
         problems = [
@@ -355,19 +360,19 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         inner = self._inner_rows(X)
         return self._predictor(n_draws).samples(inner, cores(self.n_jobs))
 
-    def _inner_rows(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _inner_rows(self, X: ArrayLike) -> LazyRows:
         check_is_fitted(self)
-        return self._columns(checked_table(self, X, reset=False))
+        return LazyRows(checked_table(self, X, reset=False), self._columns)
 
     def _fit_columns(
         self,
         table: NDArray[np.float64],
         categories: NDArray[np.int64],
         weights: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    ) -> Table:
         """Learn what turns covariates into the binary model's columns, and turn these rows."""
         self._scaling = Scaling.of(table, weights, self.scale)
-        return self._columns(table)
+        return LazyRows(table, self._columns)
 
     def _fit_prior(self, rows: Rows) -> None:
         """Choose what the prior leaves open."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pasb.engines.device import THREADS, array_module, to_host, view
 from pasb.engines.softplus_rows import of_size
+from pasb.lazy_rows import Table
 from pasb.predict import Predictor
 
 ROWS_AT_ONCE = 2**14
@@ -25,7 +26,7 @@ class DevicePredictor(Predictor):
 
     __slots__ = ()
 
-    def mean(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+    def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
         out = np.empty((len(X), self.orders.shape[1]))
         for rows, parts in self._parts(X):
@@ -35,7 +36,7 @@ class DevicePredictor(Predictor):
             out[rows] = to_host(total / total.sum(axis=0)).T
         return out
 
-    def samples(self, X: NDArray[np.float64], n_jobs: int = 1) -> NDArray[np.float64]:
+    def samples(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
         """Probabilities under every draw, (draws, rows, categories)."""
         out = np.empty((len(self.orders), len(X), self.orders.shape[1]))
         for rows, parts in self._parts(X):
@@ -43,7 +44,7 @@ class DevicePredictor(Predictor):
                 out[draws, rows] = to_host(part).transpose(0, 2, 1)
         return out
 
-    def _parts(self, X: NDArray[np.float64]) -> Iterator[tuple[slice, Iterator]]:
+    def _parts(self, X: Table) -> Iterator[tuple[slice, Iterator]]:
         for first in range(0, len(X), ROWS_AT_ONCE):
             rows = slice(first, min(first + ROWS_AT_ONCE, len(X)))
             yield rows, self._of_rows(X[rows])

@@ -14,6 +14,9 @@ one does, for the reference has no coefficients.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +25,7 @@ from pasb.orders.approximations import Approximations
 from pasb.orders.evidences import members
 from pasb.orders.swap import uniform_at
 from pasb.orders.table import OrderTable
+from pasb.threads import Task, one_by_one
 
 # kinds of moves; one that changes two sticks has two numbers
 REFERENCE, REFRESH, NEIGHBOURS = np.int64(1), np.int64(2), np.int64(4)
@@ -38,18 +42,34 @@ class JointMoves:
         self.proposed = {REFRESH: 0, NEIGHBOURS: 0}
 
     def refresh(
-        self, order: NDArray[np.int64], parameters: Parameters, table: OrderTable, keys: Keys
+        self,
+        order: NDArray[np.int64],
+        parameters: Parameters,
+        table: OrderTable,
+        keys: Keys,
+        run: Callable[[list[Task]], None] = one_by_one,
     ) -> None:
-        """Propose new coefficients for every stick, the order as it is."""
+        """Propose new coefficients for every stick, the order as it is.
+
+        `run` says how to run a list of tasks.
+        """
         later = self.approximations.everyone
-        for stick, category in enumerate(order[:-1].tolist()):
-            later &= ~(1 << category)
+        tasks: list[Task] = []
+        accepted = np.zeros(len(order), dtype=np.bool_)
+
+        def propose(category: int, stick: int, laws: NDArray[np.float64]) -> None:
             sticks = np.array([[category, -1, stick + 1]] * 2)
-            laws = self.approximations.laws(((category, later), (category, later)))
-            self.proposed[REFRESH] += 1
-            self.accepted[REFRESH] += self.sampler.independence_move(
+            accepted[stick] = self.sampler.independence_move(
                 parameters, table, order, sticks, laws, 1, keys, stick, REFRESH
             )
+
+        for stick, category in enumerate(order[:-1].tolist()):
+            later &= ~(1 << category)
+            laws = self.approximations.laws(((category, later), (category, later)))
+            tasks.append(partial(propose, category, stick, laws))
+        run(tasks)
+        self.proposed[REFRESH] += len(tasks)
+        self.accepted[REFRESH] += int(accepted.sum())
 
     def swap_neighbours(
         self,

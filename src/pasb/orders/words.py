@@ -40,7 +40,7 @@ def order_in_words(model: Any, X: ArrayLike | None = None, y: ArrayLike | None =
         inner, categories = model._monitored["inner"], model._monitored["category"]
     else:
         labels, known = np.asarray(y), model.classes_
-        inner = model._inner_rows(X)
+        inner = model._inner_rows(X)[:]
         categories = np.minimum(np.searchsorted(known, labels), len(known) - 1)
         if len(labels) != len(inner) or not (known[categories] == labels).all():
             raise ValueError("y must hold one of the model's classes for each row of X")

@@ -1,0 +1,138 @@
+"""Threads that help a chain within a sweep, where there are more of them than chains.
+
+Given the order the sticks are independent, and the experts of a softplus model are once it
+is known which of them are active. So a sweep is cut into *tasks*, and whoever is free takes
+the next one. What a task draws follows from its keys and not from who runs it or when, so
+the draws do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self
+
+# Does its part of a sweep, and says what can be done next.
+Task = Callable[[], "Iterable[Task] | None"]
+
+
+class Helpers:
+    """A pool of threads for the chains of a run; a chain's own thread always works along.
+
+    Parameters
+    ----------
+    n_free : int, default=0
+        Threads that no chain has for itself. With none, tasks run one after the other.
+    """
+
+    def __init__(self, n_free: int = 0):
+        self.n_free = n_free
+        self._lock = threading.Lock()
+        self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the threads; from now on there are none."""
+        with self._lock:
+            self.n_free = 0
+        for _ in self._threads:
+            self._batches.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+    def add(self, n: int = 1) -> None:
+        """Threads that have no chain any more help the others."""
+        with self._lock:
+            self.n_free += n
+
+    def run(self, tasks: Sequence[Task]) -> None:
+        """Run all tasks and what they lead to; the first error is raised when none runs."""
+        n = self._borrow() if tasks else 0
+        if n == 0:
+            one_by_one(tasks)
+            return
+        batch = _Batch(tasks)
+        for _ in range(n):
+            self._batches.put(batch)
+        try:
+            batch.work()
+            batch.finish()
+        finally:
+            self.add(n)
+
+    def _borrow(self) -> int:
+        """Take what is free: one task may lead to many."""
+        if self.n_free == 0:
+            return 0
+        with self._lock:
+            n, self.n_free = self.n_free, 0
+            for _ in range(n - len(self._threads)):
+                name = f"pasb-help-{len(self._threads)}"
+                self._threads.append(threading.Thread(target=self._help, name=name, daemon=True))
+                self._threads[-1].start()
+            return n
+
+    def _help(self) -> None:
+        while (batch := self._batches.get()) is not None:
+            batch.work()
+
+
+def one_by_one(tasks: Iterable[Task]) -> None:
+    """Run all tasks and what they lead to in this thread."""
+    for task in tasks:
+        one_by_one(task() or ())
+
+
+class _Batch:
+    """Tasks that are ready, and how many are running."""
+
+    def __init__(self, tasks: Sequence[Task]):
+        self.ready: deque[Task] = deque(tasks)
+        self.n_running = 0
+        self.error: BaseException | None = None
+        self.change = threading.Condition()
+
+    def work(self) -> None:
+        """Run tasks until there are none and none can come."""
+        while (task := self._next()) is not None:
+            more: Any = ()
+            error = None
+            try:
+                more = task() or ()
+            except BaseException as raised:
+                error = raised
+            with self.change:
+                self.n_running -= 1
+                self.error = self.error or error
+                # what is begun is finished first: it holds work space
+                self.ready.extendleft(reversed(tuple(more)))
+                self.change.notify_all()
+
+    def _next(self) -> Task | None:
+        with self.change:
+            while not self.ready and self.n_running and self.error is None:
+                self.change.wait()
+            if not self.ready or self.error is not None:
+                return None
+            self.n_running += 1
+            return self.ready.popleft()
+
+    def finish(self) -> None:
+        """Wait until no task runs any more, and raise what one of them raised."""
+        with self.change:
+            while self.n_running:
+                self.change.wait()
+        if self.error is not None:
+            raise self.error

@@ -1,0 +1,168 @@
+"""Threads that help within a sweep: the same draws, errors that arrive, an end in every case."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pasb import sweep
+from pasb.binary import Logistic, Robit, Softplus, SupportVector
+from pasb.chain import Schedule
+from pasb.rows import Rows, linear_predictors, padded
+from pasb.sampling import sample
+from pasb.sweep import Problem
+from pasb.threads import Helpers, one_by_one
+from pasb.work_space import WorkSpaces
+
+MODELS = {
+    "logistic": Logistic(),
+    "gibbs": Logistic(moves="gibbs"),
+    "robit": Robit(),
+    "softplus": Softplus(n_experts=3, n_layers=2),
+    "support vectors": SupportVector(inclusion=0.5),
+}
+
+
+def some_rows(n_rows: int = 700, n_columns: int = 6, n_categories: int = 4) -> Rows:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, n_columns - 1))])
+    y = np.argmax(X @ rng.normal(size=(n_columns, n_categories)), axis=1)
+    return Rows.of(X, y, n_categories)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
+    monkeypatch.setattr(sweep, "SHARED_FROM", 0)
+    helped: list[str] = []
+    original = sweep.Sweeper._do
+
+    def watched(sweeper, tasks):
+        original(
+            sweeper,
+            [
+                lambda task=task: helped.append(threading.current_thread().name) or task()
+                for task in tasks
+            ],
+        )
+
+    monkeypatch.setattr(sweep.Sweeper, "_do", watched)
+    runs = {}
+    for n_jobs, n_chains in ((1, 1), (2, 1), (4, 1), (1, 2), (3, 2)):
+        problem = Problem(some_rows(), MODELS[name], swaps_only=True)
+        runs[n_jobs, n_chains] = sample([problem] * n_chains, Schedule(5, 10, 1, 7), n_jobs=n_jobs)
+    assert any("help" in thread for thread in helped)
+    for n_chains in (1, 2):
+        one, *others = (run for (_, chains), run in runs.items() if chains == n_chains)
+        for other in others:
+            assert np.array_equal(one.order, other.order)
+            assert np.array_equal(one.log_likelihood, other.log_likelihood)
+            assert one.guards == other.guards
+            for key, values in one.parameters.items():
+                assert np.array_equal(values, other.parameters[key])
+
+
+def test_tasks_lead_to_others_and_each_runs_once():
+    done, lock = [], threading.Lock()
+
+    def leaf(k):
+        time.sleep(0.001)
+        with lock:
+            done.append(k)
+
+    def branch(k):
+        leaf(k)
+        return [partial(leaf, 10 * k + j) for j in range(3)]
+
+    expected = sorted([*range(1, 6), *(10 * k + j for k in range(1, 6) for j in range(3))])
+    for n_free in (0, 1, 3):
+        done.clear()
+        with Helpers(n_free) as helpers:
+            helpers.run([partial(branch, k) for k in range(1, 6)])
+            assert sorted(done) == expected
+    done.clear()
+    one_by_one([partial(branch, 1)])
+    assert done == [1, 10, 11, 12]
+
+
+def test_what_a_task_raises_arrives_when_no_other_runs():
+    running = []
+
+    def slow():
+        running.append(1)
+        time.sleep(0.05)
+        running.pop()
+
+    def wrong():
+        time.sleep(0.01)
+        raise ZeroDivisionError("on purpose")
+
+    with Helpers(2) as helpers:
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError, match="on purpose"):
+                helpers.run([slow, wrong, slow, slow, slow])
+            assert not running
+        helpers.run([slow, slow])  # and the threads are still there
+
+
+def test_threads_of_finished_chains_help(monkeypatch):
+    """The second chain is slower, and has help in the end."""
+    monkeypatch.setattr(sweep, "SHARED_FROM", 0)
+    free = []
+    problem = Problem(some_rows(), MODELS["softplus"], swaps_only=True)
+    long = Problem(some_rows(1400), MODELS["softplus"], swaps_only=True)
+    original = sweep.Sweeper.sweep
+
+    def watched(sweeper, state, keys):
+        free.append((sweeper.problem is long, sweeper.helpers.n_free))
+        if sweeper.problem is long:
+            time.sleep(0.02)
+        original(sweeper, state, keys)
+
+    monkeypatch.setattr(sweep.Sweeper, "sweep", watched)
+    sample([problem, long], Schedule(0, 10, 1, 7), n_jobs=2)
+    assert free[0] == (False, 0)
+    assert free[-1] == (True, 1)
+
+
+def test_an_error_in_a_helped_chain_ends_the_run(monkeypatch):
+    monkeypatch.setattr(sweep, "SHARED_FROM", 0)
+    problem = Problem(some_rows(), MODELS["robit"], swaps_only=True)
+
+    def fail(*_):
+        raise FloatingPointError("on purpose")
+
+    monkeypatch.setattr("pasb.binary.robit.draw_precisions", fail)
+    with pytest.raises(FloatingPointError, match="on purpose"):
+        sample([problem], Schedule(0, 10, 1, 7), n_jobs=3)
+
+
+def test_work_spaces_are_lent_to_one_at_a_time():
+    spaces, made = WorkSpaces(), []
+
+    def make():
+        made.append(np.zeros(1))
+        return made[-1]
+
+    with spaces.lent("a", make) as first, spaces.lent("a", make) as second:
+        assert first is not second
+    with spaces.lent("a", make) as again, spaces.lent("b", make) as other:
+        assert any(again is space for space in (first, second))
+        assert other is made[2]
+    assert len(made) == 3
+
+
+def test_a_predictor_does_not_depend_on_its_neighbours(seed):
+    """Vectors go through in pairs, and the last of an odd number alone."""
+    rng = np.random.default_rng(seed)
+    blocks = rng.normal(size=(2, 8, 256))
+    coef = padded(rng.normal(size=(5, 7)), 8)
+    together, alone = np.empty((2, 5, 512))
+    linear_predictors(blocks, coef, together)
+    for k in range(5):
+        linear_predictors(blocks, coef[k : k + 1], alone[k : k + 1])
+    assert np.array_equal(together, alone)
+    assert np.allclose(together[:, :256], coef @ blocks[0], rtol=1e-13)
