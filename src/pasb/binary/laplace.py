@@ -30,9 +30,9 @@ class Laplace(NamedTuple):
     Attributes
     ----------
     packed : array
-        Mode, scale, factor and log-determinant in one array, which compiled code takes at
-        less cost than four. The precision matrix is S^-1 L L' S^-1 with S = diag(scale)
-        and L = factor, lower triangular.
+        Mode, scale, factor, log-determinant and log-evidence in one array, which compiled
+        code takes at less cost than five. The precision matrix is S^-1 L L' S^-1 with
+        S = diag(scale) and L = factor, lower triangular.
     log_evidence : float
     """
 
@@ -53,30 +53,30 @@ class Laplace(NamedTuple):
         return law_log_density(self.packed, at)
 
 
-def pack(mode, scale, factor, log_determinant: float) -> NDArray[np.float64]:
+def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> NDArray[np.float64]:
     """Put the parts of a law into one array."""
-    return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant]])
+    return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def unpacked(packed):
-    """Return mode, scale, factor and log-determinant of a packed law; views, no copies."""
-    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 1
+    """Return the five parts of a packed law; views, no copies."""
+    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 2
     factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
-    return packed[:n], packed[n : 2 * n], factor, packed[-1]
+    return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def draw_law(packed, key, out):
     """Draw from a packed law."""
-    mode, scale, factor, _ = unpacked(packed)
+    mode, scale, factor, _, _ = unpacked(packed)
     draw_around(mode, scale, factor, WIDE_SHARE, WIDTH, key, out)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def law_log_density(packed, at):
     """Log-density of a packed law."""
-    mode, scale, factor, log_determinant = unpacked(packed)
+    mode, scale, factor, log_determinant, _ = unpacked(packed)
     n = mode.shape[0]
     distance = squared_distance(mode, scale, factor, at)
     narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
@@ -170,7 +170,7 @@ def laplace_logistic(
         value = proposed
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
-    return Laplace(pack(beta, scale, factor, log_determinant), evidence)
+    return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
 
 
 def _factorise(gram, alpha, scale, factor) -> None:

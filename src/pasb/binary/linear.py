@@ -18,13 +18,17 @@ from pasb.binary.base import (
     Approximable,
     BinaryModel,
     BinarySampler,
+    Index,
     Keys,
     Parameters,
 )
+from pasb.binary.linear_sweep import LinearSweep
 from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisions, normals
 from pasb.binary.prior import CoefficientPrior
-from pasb.binary.proposals import log_ratios
+from pasb.binary.proposals import independence_move, log_ratios
+from pasb.orders.table import OrderTable
 from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.sticks import Direction
 
 
 class LinearModel(BinaryModel):
@@ -87,8 +91,12 @@ class LinearModel(BinaryModel):
 class LinearSampler(BinarySampler, Approximable):
     """The coefficients of every category, their linear predictors, and work space."""
 
-    def __init__(self, model: LinearModel, rows: Rows):
+    def __init__(
+        self, model: LinearModel, rows: Rows, direction: Direction, df: float, constant: float
+    ):
         self.rows = rows
+        self.link = (df, constant)  # as compiled code is told of it
+        self.forward = direction == "forward"
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
@@ -106,6 +114,15 @@ class LinearSampler(BinarySampler, Approximable):
             np.zeros(n_padded),
             np.zeros(n),
             np.zeros((n, n)),
+        )
+
+        # proposed coefficients of up to two sticks, until they are adopted or forgotten
+        self.slots = (
+            np.zeros((2, n_padded)),
+            np.zeros((2, n_rows)),
+            np.zeros((2, rows.n_categories)),
+            np.zeros((2, rows.n_categories)),
+            self.forward,
         )
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
@@ -129,6 +146,50 @@ class LinearSampler(BinarySampler, Approximable):
             key = keys.at(stick, layer=PRECISIONS)
             draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
         coef /= np.sqrt(alpha)
+
+    def independence_move(  # noqa: D102
+        self,
+        parameters: Parameters,
+        table: OrderTable,
+        order: NDArray[np.int64],
+        sticks: NDArray[np.int64],
+        laws: NDArray[np.float64],
+        n_changed: int,
+        keys: Keys,
+        number: int,
+        kind: Index,
+    ) -> bool:
+        return independence_move(
+            *self.table,
+            *self.prior,
+            *self.link,
+            *self.slots,
+            parameters["coef"],
+            parameters["precision"],
+            self.eta,
+            table.accept,
+            table.reject,
+            order,
+            sticks,
+            laws,
+            np.arange(len(laws)),
+            n_changed,
+            *keys,
+            number,
+            kind,
+        )
+
+    def compiled_sweep(  # noqa: D102
+        self,
+        table: OrderTable,
+        laws: NDArray[np.float64],
+        law_index: NDArray[np.int64],
+        *,
+        augmented: bool,
+        infers: bool,
+        n_swaps: int,
+    ) -> LinearSweep:
+        return LinearSweep(self, table, laws, law_index, augmented, infers, n_swaps)
 
     def log_ratios(  # noqa: D102
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    Index,
     Keys,
     Parameters,
     labels_and_weights,
@@ -27,10 +26,8 @@ from pasb.binary.logistic_kernels import (
     stretch_and_draw_precisions,
     sum_logs,
 )
-from pasb.binary.logistic_sweep import logistic_sweep
-from pasb.binary.proposals import independence_move
-from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows
+from pasb.binary.proposals import LOGISTIC
+from pasb.rows import Rows
 from pasb.sticks import Direction
 
 
@@ -77,16 +74,7 @@ class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        super().__init__(model, rows)
-        n_blocks, n_padded, _ = rows.blocks.shape
-        n_rows, n_categories = n_blocks * BLOCK, rows.n_categories
-        self.slots = (
-            np.zeros((2, n_padded)),
-            np.zeros((2, n_rows)),
-            np.zeros((2, n_categories)),
-            np.zeros((2, n_categories)),
-            direction == "forward",
-        )
+        super().__init__(model, rows, direction, LOGISTIC, 0.0)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
@@ -117,83 +105,3 @@ class LogisticSampler(LinearSampler):
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
-
-    def independence_move(  # noqa: D102
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        return independence_move(
-            *self.table,
-            *self.prior,
-            parameters["coef"],
-            parameters["precision"],
-            self.eta,
-            table.accept,
-            table.reject,
-            *self.slots,
-            order,
-            sticks,
-            laws,
-            np.arange(len(laws)),
-            n_changed,
-            *keys,
-            number,
-            kind,
-        )
-
-    def compiled_sweep(  # noqa: D102
-        self,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        *,
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ) -> LogisticSweep:
-        return LogisticSweep(self, table, laws, law_index, augmented, infers, n_swaps)
-
-
-class LogisticSweep:
-    """A compiled sweep of one chain; see `pasb.binary.logistic_sweep`."""
-
-    def __init__(
-        self,
-        sampler: LogisticSampler,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ):
-        self.sampler = sampler
-        self.before = (*sampler.table, *sampler.prior, sampler.n_scale_moves)
-        self.work = (sampler.eta, sampler.padded_coef, *sampler.work, *sampler.slots, *table)
-        self.laws = (laws, law_index, augmented, infers, n_swaps)
-
-    def __call__(
-        self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
-    ) -> tuple[float, int]:
-        """Advance parameters and order; return the log-likelihood and the accepted swaps."""
-        counts = np.zeros(2, dtype=np.int64)
-        log_likelihood = logistic_sweep(
-            *self.before,
-            parameters["coef"],
-            parameters["precision"],
-            *self.work,
-            order,
-            *self.laws,
-            counts,
-            *keys,
-        )
-        self.sampler.guards["qr_fallbacks"] += int(counts[1])
-        return log_likelihood, int(counts[0])

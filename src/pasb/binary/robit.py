@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    Index,
     Keys,
     Parameters,
     labels_and_weights,
 )
-from pasb.binary.laplace import Laplace, draw_law, log_weight
+from pasb.binary.laplace import Laplace
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
-from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL
 from pasb.binary.robit_kernels import (
     LARGEST_DF,
     gibbs_step,
@@ -33,8 +31,6 @@ from pasb.binary.robit_kernels import (
     t_constant,
 )
 from pasb.binary.robit_laplace import laplace_robit
-from pasb.orders.swap import uniform_at
-from pasb.orders.table import OrderTable
 from pasb.rows import Rows, linear_predictors
 from pasb.sticks import Direction
 
@@ -107,28 +103,22 @@ class RobitSampler(LinearSampler):
                 "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
                 "for a row's likelihood to a power"
             )
-        super().__init__(model, rows)
-        self.df = float(model.df)
-        self.constant = t_constant(self.df)
-        n_padded, n_rows, n_categories = rows.blocks.shape[1], self.eta.shape[1], rows.n_categories
-        # proposed coefficients of up to two sticks, until they are adopted or forgotten
-        self.slots = np.zeros((2, n_padded)), np.zeros((2, n_rows))
-        slot_success, slot_failure = np.zeros((2, 2, n_categories))
-        self.slot_sums = slot_success, slot_failure
-        self.slot_table = OrderTable.of(slot_success, slot_failure, direction)
+        super().__init__(model, rows, direction, float(model.df), t_constant(float(model.df)))
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
-        step = gibbs_step(*self.table, *self.work, self.df, eta, parts, alpha, *keys, stick, coef)
+        step = gibbs_step(
+            *self.table, *self.work, self.link[0], eta, parts, alpha, *keys, stick, coef
+        )
         self.guards["qr_fallbacks"] += not step
         if self.n_scale_moves > 0:
             self.padded_coef[category, : len(coef)] = coef
             one = slice(category, category + 1)
             linear_predictors(self.rows.blocks, self.padded_coef[one], self.eta[one])
-            law = (self.df, self.constant, *self.prior, self.n_scale_moves)
+            law = (*self.link, *self.prior, self.n_scale_moves)
             scale_moves(eta, *self.table[1:], parts, *law, keys.at(stick, layer=SCALE), coef)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
@@ -136,53 +126,8 @@ class RobitSampler(LinearSampler):
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
         self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        sum_logs(*self.table, self.df, self.constant, self.padded_coef, self.eta, success, failure)
+        sum_logs(*self.table, *self.link, self.padded_coef, self.eta, success, failure)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
-        return laplace_robit(self.rows, labels, weights, self.prior, self.df, start)
-
-    def independence_move(  # noqa: D102
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        coef, n_old = parameters["coef"], len(sticks) - n_changed
-        proposed, eta = self.slots
-        n, changed = coef.shape[1], slice(0, n_changed)
-        gain = 0.0
-        for k in range(n_old):
-            category = int(sticks[k, 0])
-            gain -= log_weight(laws[k], coef[category], *self.prior)
-            gain -= _log_likelihood(table, category, sticks[k], order)
-        for k in range(n_changed):
-            draw_law(laws[n_old + k], keys.at(number, kind + k, PROPOSAL), proposed[k, :n])
-        sums = (part[changed] for part in self.slot_sums)
-        sum_logs(*self.table, self.df, self.constant, proposed[changed], eta[changed], *sums)
-        if n_old > 0:
-            for k in range(n_changed):
-                gain += log_weight(laws[n_old + k], proposed[k, :n], *self.prior)
-                gain += _log_likelihood(self.slot_table, k, sticks[n_old + k], order)
-            if not np.log(uniform_at(keys.at(number, kind, DECISION), 0)) < gain:
-                return False
-        for k, category in enumerate(sticks[n_old:, 0]):
-            coef[category], self.eta[category] = proposed[k, :n], eta[k]
-            table.accept[category] = self.slot_table.accept[k]
-            table.reject[category] = self.slot_table.reject[k]
-            key, alpha = keys.at(number, kind + k, ADOPTION), parameters["precision"][category]
-            draw_precisions(coef[category], *self.prior, key, alpha)
-        return True
-
-
-def _log_likelihood(table: OrderTable, row: int, stick, order: NDArray[np.int64]) -> float:
-    """Log-likelihood of one stick (category, extra, start), from its row of the table."""
-    category, extra, start = stick
-    total = table.accept[row, category] + table.reject[row, order[start:]].sum()
-    return total + table.reject[row, extra] if extra >= 0 else total
+        return laplace_robit(self.rows, labels, weights, self.prior, self.link[0], start)

@@ -154,6 +154,28 @@ def newton_terms(eta, labels, weights, df, constant, curvature, residual):
 
 
 @kernel
+def residuals_and_sum(eta, weights, sign, df, constant, residual):
+    """Log-likelihood of labels that all have one sign, and its derivatives."""
+    total = 0.0
+    normal_law = df == np.inf
+    constant_of_f = -0.5 * math.log(2 * math.pi) if normal_law else constant - 0.5 * math.log(df)
+    for i in range(eta.size):
+        residual[i] = 0.0
+        if weights[i] == 0.0:
+            continue
+        u = sign * eta[i]
+        low = log_tail(u, df, constant)
+        log_right = math.log1p(-math.exp(low)) if u > 0.0 else low
+        if normal_law:
+            log_f = constant_of_f - 0.5 * u * u
+        else:
+            log_f = constant_of_f - 0.5 * (df + 1.0) * math.log1p(u * u / df)
+        residual[i] = sign * weights[i] * math.exp(log_f - log_right)
+        total += weights[i] * log_right
+    return total
+
+
+@kernel
 def gibbs_step(
     blocks,
     weights,

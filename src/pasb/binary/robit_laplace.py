@@ -104,4 +104,4 @@ def laplace_by_newton(
         value = proposed
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
-    return Laplace(pack(beta, scale, factor, log_determinant), evidence)
+    return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
