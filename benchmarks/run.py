@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 import mixing
+import peers
 import start
 import sweep
 from report import write
@@ -21,6 +22,7 @@ PARTS = {
     "sweep": sweep.measure,
     "start": start.measure,
     "mixing": mixing.measure,
+    "peers": peers.measure,
 }
 
 if __name__ == "__main__":
