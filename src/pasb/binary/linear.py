@@ -92,10 +92,14 @@ class LinearSampler(BinarySampler, Approximable):
     """The coefficients of every category, their linear predictors, and work space."""
 
     def __init__(
-        self, model: LinearModel, rows: Rows, direction: Direction, df: float, constant: float
+        self,
+        model: LinearModel,
+        rows: Rows,
+        direction: Direction,
+        link: tuple[float, float, NDArray],
     ):
         self.rows = rows
-        self.link = (df, constant)  # as compiled code is told of it
+        self.link = link  # as compiled code is told of it
         self.forward = direction == "forward"
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior

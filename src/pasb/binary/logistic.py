@@ -26,7 +26,7 @@ from pasb.binary.logistic_kernels import (
     stretch_and_draw_precisions,
     sum_logs,
 )
-from pasb.binary.proposals import LOGISTIC
+from pasb.binary.proposals import LOGISTIC_LINK
 from pasb.rows import Rows
 from pasb.sticks import Direction
 
@@ -74,7 +74,7 @@ class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        super().__init__(model, rows, direction, LOGISTIC, 0.0)
+        super().__init__(model, rows, direction, LOGISTIC_LINK)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys

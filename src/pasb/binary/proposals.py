@@ -19,12 +19,15 @@ from pasb.binary.laplace import draw_law, log_weight
 from pasb.binary.logistic_kernels import draw_precisions
 from pasb.binary.logistic_kernels import sum_logs as logistic_sums
 from pasb.binary.robit_kernels import sum_logs as robit_sums
+from pasb.binary.t_law import no_pieces
 from pasb.variates.scalar import open_stream, stream_key, uniform
 
 PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
 FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
 
-LOGISTIC = 0.0  # stands for the logistic link where the degrees of freedom of a robit would
+# What stands for the logistic link in the place of a t law (`pasb.binary.t_law`).
+LOGISTIC = 0.0
+LOGISTIC_LINK = (LOGISTIC, 0.0, no_pieces())
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -51,6 +54,7 @@ def independence_move(
     rate,
     df,
     constant,
+    pieces,
     slot_coef,
     slot_eta,
     slot_accept,
@@ -112,6 +116,7 @@ def independence_move(
                 bounds,
                 df,
                 constant,
+                pieces,
                 slot_coef[one],
                 slot_eta[one],
                 success[one],

@@ -28,9 +28,9 @@ from pasb.binary.robit_kernels import (
     log_success_and_failure,
     scale_moves,
     sum_logs,
-    t_constant,
 )
 from pasb.binary.robit_laplace import laplace_robit
+from pasb.binary.t_law import t_law
 from pasb.rows import Rows, linear_predictors
 from pasb.sticks import Direction
 
@@ -90,8 +90,7 @@ class Robit(LinearModel):
         return RobitSampler(self, rows, direction)
 
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
-        df = float(self.df)
-        log_success_and_failure(eta, df, t_constant(df), log_failure)
+        log_success_and_failure(eta, *t_law(float(self.df)), log_failure)
 
 
 class RobitSampler(LinearSampler):
@@ -103,7 +102,7 @@ class RobitSampler(LinearSampler):
                 "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
                 "for a row's likelihood to a power"
             )
-        super().__init__(model, rows, direction, float(model.df), t_constant(float(model.df)))
+        super().__init__(model, rows, direction, t_law(float(model.df)))
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from pasb.binary.laplace import Laplace, _factorise, _solve, pack
 from pasb.binary.prior import CoefficientPrior
-from pasb.binary.robit_kernels import newton_terms, t_constant
+from pasb.binary.robit_kernels import newton_terms
+from pasb.binary.t_law import t_law
 from pasb.rows import BLOCK, Rows, linear_predictors, weighted_gram
 
 # Takes linear predictors, fills curvatures and residuals, gives the log-likelihood.
@@ -44,10 +45,10 @@ def laplace_robit(
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
     """
-    constant = t_constant(df)
+    law = t_law(df)
 
     def terms(eta, curvature, residual):
-        return newton_terms(eta, labels, weights, df, constant, curvature, residual)
+        return newton_terms(eta, labels, weights, *law, curvature, residual)
 
     used = np.asarray(weights.reshape(-1, BLOCK).any(axis=1))
     return laplace_by_newton(rows, used, prior, terms, start)

@@ -99,7 +99,21 @@ def _logistic_sum(eta, weights, sign):
 
 @kernel
 def slopes(
-    blocks, weights, bounds, ard, shape, rate, df, constant, parts, coef, eta, residual, slope, sums
+    blocks,
+    weights,
+    bounds,
+    ard,
+    shape,
+    rate,
+    df,
+    constant,
+    pieces,
+    parts,
+    coef,
+    eta,
+    residual,
+    slope,
+    sums,
 ):
     """Gradient of the log-posterior; `sums` get the log-likelihood of each category's rows.
 
@@ -126,7 +140,7 @@ def slopes(
                 _logistic_residuals(eta[a:b], h, sign, residual[a:b])
                 sums[s] += _logistic_sum(eta[a:b], h, sign)
             else:
-                sums[s] += residuals_and_sum(eta[a:b], h, sign, df, constant, residual[a:b])
+                sums[s] += residuals_and_sum(eta[a:b], h, sign, df, constant, pieces, residual[a:b])
         if predicted:
             _add_products(blocks[k], residual, slope)
     for v in range(coef.shape[0]):
@@ -211,6 +225,7 @@ def travel(
     rate,
     df,
     constant,
+    pieces,
     law,
     parts,
     n_steps,
@@ -268,6 +283,7 @@ def travel(
             rate,
             df,
             constant,
+            pieces,
             parts,
             new_coef,
             eta,
@@ -289,6 +305,7 @@ def enough_steps(
     rate,
     df,
     constant,
+    pieces,
     law,
     parts,
     new_coef,
@@ -318,6 +335,7 @@ def enough_steps(
         rate,
         df,
         constant,
+        pieces,
         parts,
         coef,
         eta,
@@ -341,6 +359,7 @@ def enough_steps(
             rate,
             df,
             constant,
+            pieces,
             law,
             parts,
             n_steps,
