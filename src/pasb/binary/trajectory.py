@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.base import FAILURE, SUCCESS
-from pasb.binary.laplace import unpacked
+from pasb.binary.laplace import solve, unpacked
 from pasb.binary.prior import coefficient_log_prior
 from pasb.binary.proposals import LOGISTIC
 from pasb.binary.robit_kernels import residuals_and_sum
@@ -149,25 +149,6 @@ def slopes(
 
 
 @summing
-def _solve(scale, factor, right, out):
-    """``out = S L^-T L^-1 S right``: by the inverse of the law's precision matrix."""
-    n = scale.shape[0]
-    for i in range(n):
-        row = factor[i]
-        total = right[i] * scale[i]
-        for k in range(i):
-            total -= row[k] * out[k]
-        out[i] = total / row[i]
-    for i in range(n - 1, -1, -1):
-        row = factor[i]
-        out[i] /= row[i]
-        last = out[i]
-        for k in range(i):
-            out[k] -= row[k] * last
-        out[i] = last * scale[i]
-
-
-@summing
 def _multiply(scale, factor, vector, out):
     """``out = S^-1 L L' S^-1 vector``: by the law's precision matrix."""
     n = scale.shape[0]
@@ -263,7 +244,7 @@ def travel(
         size = angle if 0 < step < n_steps else 0.5 * angle
         for v in range(n):
             dual[v] += new_slope[v]  # the slope of the rest
-        _solve(scale, factor, dual, kick)
+        solve(scale, factor, dual, kick)
         for v in range(n):
             momentum[v] += size * dual[v]
             velocity[v] += size * kick[v]
