@@ -1,8 +1,9 @@
 """A sweep of the logistic and robit models where all normal approximations are at hand.
 
 That is with a fixed order, or with few enough categories for the lattice. Most sweeps are
-*whitened*, one compiled call: a trajectory of every stick (`pasb.binary.trajectory`), and
-proposals to swap neighbours in the order. One in `EVERY` is *full*: it does what
+*whitened*, one compiled call: a trajectory of every stick (`pasb.binary.trajectory`), after
+moves that stretch it where its posterior is far from normal, and proposals to swap neighbours
+in the order. One in `EVERY` is *full*: it does what
 `pasb.sweep.Sweeper.sweep` does, with the same random numbers; a test holds the two together,
 bit by bit. Its Gibbs steps do not depend on how good the approximations are, and the first
 sweep, which starts anywhere, is one of them.
@@ -17,20 +18,23 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, FAILURE, IMPUTED, SUCCESS, Keys, Parameters
-from pasb.binary.logistic_kernels import draw_precisions
-from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL, independence_move
-from pasb.binary.trajectory import enough_steps, slopes, travel
+from pasb.binary.logistic_kernels import NO_EXPERT, SCALE, draw_precisions
+from pasb.binary.proposals import ADOPTION, DECISION, LOGISTIC, PROPOSAL, independence_move
+from pasb.binary.robit_kernels import scale_moves as stretch_robit
+from pasb.binary.scale_move import scale_moves as stretch
+from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
 from pasb.orders.joint import CHOICE, NEIGHBOURS, REFRESH, JointMoves
 from pasb.orders.swap import swap_moves, uniform_at
 from pasb.orders.table import OrderTable, order_log_likelihood
-from pasb.rows import BLOCK
+from pasb.rows import BLOCK, linear_predictors
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.linear import LinearSampler
 
 EVERY = 16
-ZERO, ONE = np.int64(0), np.int64(1)  # plain ints would be compiled as constants
+FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
+ZERO, ONE, TWO = (np.int64(k) for k in range(3))  # plain ints would be compiled as constants
 
 
 class LinearSweep:
@@ -238,6 +242,19 @@ def whitened_sweep(
                 vectors,
             )
         new_coef[n:] = 0.0
+        if steps[number] > FEWEST:
+            new_coef[:n] = coef[c]
+            linear_predictors(blocks, new_coef.reshape(1, new_coef.size), eta[c : c + 1])
+            key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
+            if df == LOGISTIC:
+                stretch(eta[c], weights, bounds, parts, ard, shape, rate, TWO, key, coef[c])
+            else:
+                law_of_t = (df, constant, pieces)
+                stretch_robit(
+                    eta[c], weights, bounds, parts, *law_of_t, ard, shape, rate, TWO, key, coef[c]
+                )
+            if np.any(coef[c] != new_coef[:n]):
+                known[c] = -1
         if known[c] != number:
             new_coef[:n] = coef[c]
             slopes(

@@ -5,7 +5,8 @@ predictors and their rows of the order table, until they are adopted or forgotte
 
 A proposal to change the order is first put to the evidences of the normal approximations,
 which cost nothing, and only what passes is worked out; the second ratio is divided by the
-first (delayed acceptance: Christen and Fox 2005).
+first (delayed acceptance: Christen and Fox 2005). The evidences are trusted by half, for
+where they err, both ratios cannot be large.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pasb.variates.scalar import open_stream, stream_key, uniform
 
 PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
 FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
+TRUST = 0.5  # the power of the evidences in the first one
 
 # What stands for the logistic link in the place of a t law (`pasb.binary.t_law`).
 LOGISTIC = 0.0
@@ -91,6 +93,7 @@ def independence_move(
         expected = 0.0
         for k in range(n_changed):
             expected += laws[law_of[n_old + k]][-1] - laws[law_of[k]][-1]
+        expected *= TRUST
         u, _ = uniform(open_stream(key, FIRST))
         if not math.log(u) < expected:
             return False
