@@ -32,8 +32,9 @@ from pasb.variates.scalar import stream_key
 if TYPE_CHECKING:
     from pasb.binary.linear import LinearSampler
 
-EVERY = 16
+EVERY = 32
 FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
+MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
 ZERO, ONE, TWO = (np.int64(k) for k in range(3))  # plain ints would be compiled as constants
 
 
@@ -242,7 +243,7 @@ def whitened_sweep(
                 vectors,
             )
         new_coef[n:] = 0.0
-        if steps[number] > FEWEST:
+        if steps[number] > FEWEST and n <= MOST_STRETCHED:
             new_coef[:n] = coef[c]
             linear_predictors(blocks, new_coef.reshape(1, new_coef.size), eta[c : c + 1])
             key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)

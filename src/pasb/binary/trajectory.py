@@ -27,13 +27,15 @@ from pasb.binary.prior import coefficient_log_prior
 from pasb.binary.proposals import LOGISTIC
 from pasb.binary.robit_kernels import residuals_and_sum
 from pasb.rows import BLOCK, TILE, elementwise, summing
-from pasb.variates.scalar import normal, open_stream, stream_key, uniform
+from pasb.variates.scalar import normal, open_stream, stream_key
 from pasb.vector import vector_exp, vector_log1p_exp_neg
 
 TURN = 2.0  # radians of a whole trajectory; the correlation over it is about cos(2) = -0.4
 STEPS = np.array([2, 3, 4, 6, 8, 12, 16])  # of a trajectory: the first that is accepted enough
 ENOUGH = 0.75
 N_TRIALS = 4  # trajectories by which that is judged
+N_LEADING, MANY_STEPS = 3, 8  # those that lead from the mode to where they start
+ZERO = np.int64(0)
 PROBE = np.int64(11)  # layer of the stream
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
@@ -299,8 +301,8 @@ def enough_steps(
     """The fewest steps in `STEPS` with which trajectories under a law are mostly accepted.
 
     It is found from a few of them, with random numbers that depend on nothing: the number
-    of steps is a function of the law and the rows. They start where two trajectories of many
-    steps lead from the mode.
+    of steps is a function of the law and the rows. They start where a few trajectories of
+    many steps, none of them rejected, lead from the mode.
     """
     n = unpacked(law)[0].shape[0]
     n_padded = new_coef.shape[0]
@@ -324,13 +326,10 @@ def enough_steps(
         slope,
         sums,
     )
-    for trial in range(-2, N_TRIALS * len(STEPS)):
-        n_steps = STEPS[max(trial, 0) // N_TRIALS] if trial >= 0 else STEPS[-3]
-        if trial % N_TRIALS == 0 and trial >= 0:
-            accepted = 0.0
-        key = stream_key(
-            np.int64(0), np.int64(0), np.int64(0), np.int64(trial + 2), np.int64(0), PROBE
-        )
+    accepted = 0.0
+    for trial in range(-N_LEADING, N_TRIALS * len(STEPS)):
+        n_steps = STEPS[trial // N_TRIALS] if trial >= 0 else MANY_STEPS
+        key = stream_key(ZERO, ZERO, ZERO, np.int64(N_LEADING + trial), ZERO, PROBE)
         gain = travel(
             blocks,
             weights,
@@ -355,14 +354,14 @@ def enough_steps(
             residual,
             vectors,
         )
-        u, _ = uniform(open_stream(key, n))
         if trial < 0:
-            if math.log(u) < gain:
-                coef[:] = new_coef
-                slope[:] = new_slope
-                sums[:] = new_sums
+            coef[:] = new_coef
+            slope[:] = new_slope
+            sums[:] = new_sums
             continue
-        accepted += min(1.0, math.exp(min(gain, 0.0))) if gain == gain else 0.0
-        if trial % N_TRIALS == N_TRIALS - 1 and accepted >= ENOUGH * N_TRIALS:
-            return n_steps
+        accepted += math.exp(min(gain, 0.0)) if gain == gain else 0.0
+        if trial % N_TRIALS == N_TRIALS - 1:
+            if accepted >= ENOUGH * N_TRIALS:
+                return n_steps
+            accepted = 0.0
     return STEPS[-1]
