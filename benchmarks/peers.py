@@ -4,8 +4,8 @@
 fits the same training rows (partition 0, covariates standardised) in a process of its own, on
 one core, and the Bayesian linear ones have the same prior, N(0, 1) for every coefficient, and one
 chain of 300 + 400 draws (ours of 100 + 400: they need no more). Seconds are those that the
-processor spent, so that others who use the machine hardly matter. With ``--device gpu`` NumPyro runs
-on the GPU, with all cores, and its seconds are those of the clock.
+processor spent, so that others who use the machine hardly matter. With ``--device gpu`` NumPyro
+runs on the GPU, with all cores, and its seconds are those of the clock.
 
 The effective sample size is the bulk one of the class probabilities of the first 300 test rows, the
 median over rows and classes, by the same estimator for all. "with warm-up" divides it by the
