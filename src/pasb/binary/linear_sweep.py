@@ -91,6 +91,7 @@ class LinearSweep:
         """Advance parameters and order; return the log-likelihood and the accepted swaps."""
         if keys.sweep % EVERY == 1:
             self.known[:] = -1
+            self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
             return self._full(parameters, order, keys)
         log_likelihood = whitened_sweep(
             *self.sampler.table,
