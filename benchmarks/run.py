@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 import mixing
+import peers
 import prediction
 import scaling
 import softplus_sweep
@@ -27,6 +28,7 @@ PARTS = {
     "scaling": scaling.measure,
     "start": start.measure,
     "mixing": mixing.measure,
+    "peers": peers.measure,
 }
 
 if __name__ == "__main__":

@@ -194,7 +194,7 @@ def test_laplace_draws_have_the_density_they_claim(seed, level):
     """The two-component proposal against its own distribution function."""
     mode, scale = np.array([1.0, -2.0]), np.array([0.5, 3.0])
     factor = np.array([[1.0, 0.0], [0.6, 0.8]])
-    approximation = Laplace(pack(mode, scale, factor, -2 * np.log(1.5 / 0.8)), 0.0)
+    approximation = Laplace(pack(mode, scale, factor, -2 * np.log(1.5 / 0.8), 0.0), 0.0)
     draws = np.empty((20_000, 2))
     for i in range(len(draws)):
         approximation.draw(Keys(seed, 0, i).at(0), draws[i])

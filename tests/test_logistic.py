@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pasb.binary import Logistic
+from pasb.binary import Logistic, Robit
 from pasb.binary.base import Keys
+from pasb.binary.linear_sweep import EVERY
 from pasb.gaussian import draw_from_precision
 from pasb.rows import Rows, blocked
 from pasb.sticks import simulate_categories
@@ -206,8 +207,12 @@ def test_qr_fallback_is_counted_and_harmless(seed):
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize("augmented", [False, True])
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("model", [Logistic(), Logistic(precision=0.3)], ids=["ard", "normal"])
-def test_the_compiled_sweep_is_the_sweep(model, fixed, augmented, direction, seed):
+@pytest.mark.parametrize(
+    "model",
+    [Logistic(), Logistic(precision=0.3), Robit(df=3.0)],
+    ids=["ard", "normal", "robit"],
+)
+def test_a_full_sweep_is_the_sweep(model, fixed, augmented, direction, seed):
     """Bit for bit: order, parameters, log-likelihood and counts, sweep after sweep."""
     rng = np.random.default_rng(seed)
     table = np.column_stack([np.ones(70), rng.normal(size=(70, 2))])
@@ -224,7 +229,7 @@ def test_the_compiled_sweep_is_the_sweep(model, fixed, augmented, direction, see
     plain.compiled = None
     states = [sweeper.start(Keys(seed, 0, 0)) for sweeper in (compiled, plain)]
     orders = set()
-    for sweep in range(1, 60):
+    for sweep in range(1, 40 * EVERY, EVERY):
         for sweeper, state in zip((compiled, plain), states, strict=True):
             sweeper.sweep(state, Keys(seed, 0, sweep))
         a, b = states

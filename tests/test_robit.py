@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 
 from pasb.binary.base import FAILURE, IMPUTED, SUCCESS, Keys
 from pasb.binary.robit import Robit
-from pasb.binary.robit_kernels import log_tail, t_constant
+from pasb.binary.t_law import log_tail, t_constant
 from pasb.classifiers.logistic import StickLogisticClassifier
 from pasb.classifiers.robit import StickRobitClassifier
 from pasb.orders import enumerate_orders

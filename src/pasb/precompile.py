@@ -16,12 +16,12 @@ from pasb.errors import ConvergenceWarning
 
 def is_compiled() -> bool:
     """Whether Numba's cache holds the largest kernel, hence in all likelihood the others."""
-    from pasb.binary.logistic_sweep import logistic_sweep
+    from pasb.binary.linear_sweep import whitened_sweep
 
-    if logistic_sweep.signatures:
+    if whitened_sweep.signatures:
         return True
-    folder = Path(logistic_sweep.stats.cache_path or "")
-    return any(folder.glob("logistic_sweep.logistic_sweep-*.nbi"))
+    folder = Path(whitened_sweep.stats.cache_path or "")
+    return any(folder.glob("linear_sweep.whitened_sweep-*.nbi"))
 
 
 def announce() -> None:

@@ -221,11 +221,8 @@ class Sweeper:
         state.log_likelihood = self._table.log_likelihood(state.order)
 
     def sweep(self, state: State, keys: Keys) -> None:
-        """Advance `state` by one sweep, in place.
-
-        The compiled sweep draws the same, but in one thread.
-        """
-        if self.compiled is not None and not (self.shares and self.helpers.n_free):
+        """Advance `state` by one sweep, in place; a compiled one runs in one thread."""
+        if self.compiled is not None:
             state.log_likelihood, accepted = self.compiled(state.parameters, state.order, keys)
             state.swaps_accepted += accepted
             state.swaps_proposed += self.problem.n_swaps if self.infers else 0

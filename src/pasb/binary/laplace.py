@@ -9,19 +9,23 @@ compared. As a proposal it gets a wide second component, so that the tails are c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, weighted_gram
+from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, summing, weighted_gram
 from pasb.vector import vector_exp, vector_softplus
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
+
+# Takes linear predictors, labels and weights, fills curvatures and residuals, gives the
+# log-likelihood.
+Terms = Callable[[NDArray, NDArray, NDArray, NDArray, NDArray], float]
 
 
 class Laplace(NamedTuple):
@@ -30,9 +34,9 @@ class Laplace(NamedTuple):
     Attributes
     ----------
     packed : array
-        Mode, scale, factor and log-determinant in one array, which compiled code takes at
-        less cost than four. The precision matrix is S^-1 L L' S^-1 with S = diag(scale)
-        and L = factor, lower triangular.
+        Mode, scale, factor, log-determinant and log-evidence in one array, which compiled
+        code takes at less cost than five. The precision matrix is S^-1 L L' S^-1 with
+        S = diag(scale) and L = factor, lower triangular.
     log_evidence : float
     """
 
@@ -53,30 +57,30 @@ class Laplace(NamedTuple):
         return law_log_density(self.packed, at)
 
 
-def pack(mode, scale, factor, log_determinant: float) -> NDArray[np.float64]:
+def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> NDArray[np.float64]:
     """Put the parts of a law into one array."""
-    return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant]])
+    return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def unpacked(packed):
-    """Return mode, scale, factor and log-determinant of a packed law; views, no copies."""
-    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 1
+    """Return the five parts of a packed law; views, no copies."""
+    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 2
     factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
-    return packed[:n], packed[n : 2 * n], factor, packed[-1]
+    return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def draw_law(packed, key, out):
     """Draw from a packed law."""
-    mode, scale, factor, _ = unpacked(packed)
+    mode, scale, factor, _, _ = unpacked(packed)
     draw_around(mode, scale, factor, WIDE_SHARE, WIDTH, key, out)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def law_log_density(packed, at):
     """Log-density of a packed law."""
-    mode, scale, factor, log_determinant = unpacked(packed)
+    mode, scale, factor, log_determinant, _ = unpacked(packed)
     n = mode.shape[0]
     distance = squared_distance(mode, scale, factor, at)
     narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
@@ -111,12 +115,8 @@ def laplace_logistic(
     weights: NDArray[np.float64],
     prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
-    tolerance: float = 1e-7,
 ) -> Laplace:
     """Mode and curvature of the posterior of a logistic regression.
-
-    A t prior enters by the normal law that touches it at the mode; that gives the right
-    gradient, and a curvature that is always positive.
 
     Parameters
     ----------
@@ -126,30 +126,51 @@ def laplace_logistic(
     prior : CoefficientPrior
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
-    tolerance : float
-        Stop when half the squared Newton decrement is below this.
 
     Returns
     -------
     Laplace
     """
-    blocks, n = rows.blocks, rows.n_columns
-    n_blocks, n_padded, _ = blocks.shape
+    return laplace_by_newton(rows, labels, weights, prior, _newton_terms, start)
+
+
+def laplace_by_newton(
+    rows: Rows,
+    labels: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    prior: CoefficientPrior,
+    terms: Terms,
+    start: NDArray[np.float64] | None,
+    tolerance: float = 1e-5,
+) -> Laplace:
+    """Climb to a mode of the posterior, by steps that the likelihood's `terms` suggest.
+
+    A t prior enters by the normal law that touches it at the mode; that gives the right
+    gradient, and a curvature that is always positive. When half the squared Newton decrement
+    is below `tolerance`, the step that it belongs to is the last one: the decrement after
+    it would be smaller than the square of that, and the curvature changes no more.
+    """
+    n_blocks, n_padded, _ = rows.blocks.shape
+    n = rows.n_columns
     used = weights.reshape(n_blocks, BLOCK).any(axis=1)
+    blocks = rows.blocks
+    if not used.all():  # sorted by category, rows that do not count fill whole blocks
+        blocks = blocks[used]
+        labels, weights = (a.reshape(n_blocks, BLOCK)[used].ravel() for a in (labels, weights))
+        used = used[used]
     gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
-    eta = np.zeros((1, n_blocks * BLOCK))
+    eta = np.zeros((1, len(labels)))
     curvature, residual = np.zeros_like(eta[0]), np.zeros_like(eta[0])
     padded_beta = np.zeros((1, n_padded))
     beta = padded_beta[0, :n]
     if start is not None:
         beta[:] = start
-    scale, factor = np.zeros(n), np.zeros((n, n))
+    scale, factor, step = np.zeros(n), np.zeros((n, n)), np.zeros(n)
 
     def objective() -> float:
         linear_predictors(blocks, padded_beta, eta)
-        fit = _newton_terms(eta[0], labels, weights, curvature, residual)
-        return fit + prior.log_density(beta)
+        return terms(eta[0], labels, weights, curvature, residual) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
@@ -157,20 +178,24 @@ def laplace_logistic(
         alpha = prior.precision_at(beta)
         gradient = linear[:n] - alpha * beta
         _factorise(gram[:n, :n], alpha, scale, factor)
-        step = _solve(factor, scale, gradient)
-        if not float(gradient @ step) > 2 * tolerance:
-            break
+        solve(scale, factor, gradient, step)
+        decrement = 0.5 * float(gradient @ step)
         here, length = beta.copy(), 1.0
-        while True:
+        beta[:] = here + step
+        proposed = objective()
+        while not proposed >= value and length > 1e-6:
+            length *= 0.5
             beta[:] = here + length * step
             proposed = objective()
-            if proposed >= value or length < 1e-6:
-                break
-            length *= 0.5
+        if not proposed >= value:
+            beta[:] = here  # the factor is that of this point
+            break
         value = proposed
+        if decrement < tolerance:
+            break
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
-    return Laplace(pack(beta, scale, factor, log_determinant), evidence)
+    return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
 
 
 def _factorise(gram, alpha, scale, factor) -> None:
@@ -183,7 +208,19 @@ def _factorise(gram, alpha, scale, factor) -> None:
         ridge *= 10
 
 
-def _solve(factor, scale, right):
-    """Solve the equilibrated system whose lower Cholesky factor is given."""
-    inner = solve_triangular(factor, right * scale, lower=True, check_finite=False)
-    return scale * solve_triangular(factor, inner, lower=True, trans=1, check_finite=False)
+@summing
+def solve(scale, factor, right, out):
+    """``out = S L^-T L^-1 S right``: by the inverse of a law's precision matrix."""
+    n = scale.shape[0]
+    for i in range(n):
+        row = factor[i]
+        total = right[i] * scale[i]
+        for k in range(i):
+            total -= row[k] * out[k]
+        out[i] = total / row[i]
+    for i in range(n - 1, -1, -1):
+        row = factor[i]
+        last = out[i] / row[i]
+        for k in range(i):
+            out[k] -= row[k] * last
+        out[i] = last * scale[i]

@@ -20,14 +20,20 @@ from pasb.binary.base import (
     Approximable,
     BinaryModel,
     BinarySampler,
+    Index,
     Keys,
     Parameters,
 )
+from pasb.binary.linear_sweep import LinearSweep
 from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisions, normals
 from pasb.binary.prior import CoefficientPrior
-from pasb.binary.proposals import log_ratios
+from pasb.binary.proposals import independence_move, log_ratios
+from pasb.orders.table import OrderTable
 from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.sticks import Direction
 from pasb.threads import Task
+
+# mypy: disable-error-code="call-arg"
 
 
 class LinearModel(BinaryModel):
@@ -92,8 +98,16 @@ class LinearSampler(BinarySampler, Approximable):
 
     concurrent = True
 
-    def __init__(self, model: LinearModel, rows: Rows):
+    def __init__(
+        self,
+        model: LinearModel,
+        rows: Rows,
+        direction: Direction,
+        link: tuple[float, float, NDArray],
+    ):
         self.rows = rows
+        self.link = link  # as compiled code is told of it
+        self.forward = direction == "forward"
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
@@ -108,6 +122,10 @@ class LinearSampler(BinarySampler, Approximable):
     def work(self) -> AbstractContextManager[Any]:
         """Work space of an update, for as long as it takes."""
         return self.rows.spaces.lent("linear", partial(_work_space, self.rows))
+
+    def slots(self) -> AbstractContextManager[Any]:
+        """Space for proposed coefficients of up to two sticks, until they are adopted or not."""
+        return self.rows.spaces.lent("linear proposals", partial(_slots, self.rows))
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -156,6 +174,52 @@ class LinearSampler(BinarySampler, Approximable):
             draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
         coef /= np.sqrt(alpha)
 
+    def independence_move(  # noqa: D102
+        self,
+        parameters: Parameters,
+        table: OrderTable,
+        order: NDArray[np.int64],
+        sticks: NDArray[np.int64],
+        laws: NDArray[np.float64],
+        n_changed: int,
+        keys: Keys,
+        number: int,
+        kind: Index,
+    ) -> bool:
+        with self.slots() as slots:
+            return independence_move(
+                *self.table,
+                *self.prior,
+                *self.link,
+                *slots,
+                self.forward,
+                parameters["coef"],
+                parameters["precision"],
+                self.eta,
+                table.accept,
+                table.reject,
+                order,
+                sticks,
+                laws,
+                np.arange(len(laws)),
+                n_changed,
+                *keys,
+                number,
+                kind,
+            )
+
+    def compiled_sweep(  # noqa: D102
+        self,
+        table: OrderTable,
+        laws: NDArray[np.float64],
+        law_index: NDArray[np.int64],
+        *,
+        augmented: bool,
+        infers: bool,
+        n_swaps: int,
+    ) -> LinearSweep:
+        return LinearSweep(self, table, laws, law_index, augmented, infers, n_swaps)
+
     def log_ratios(  # noqa: D102
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
@@ -176,6 +240,12 @@ def _work_space(rows: Rows) -> tuple[NDArray, ...]:
         np.zeros(n),
         np.zeros((n, n)),
     )
+
+
+def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
+    n_blocks, n_padded, _ = rows.blocks.shape
+    shapes = n_padded, n_blocks * BLOCK, rows.n_categories, rows.n_categories
+    return tuple(np.zeros((2, n)) for n in shapes)
 
 
 def positive(value) -> bool:

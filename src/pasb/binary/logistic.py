@@ -10,15 +10,10 @@ section 3 of the paper).
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import partial
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    Index,
     Keys,
     Parameters,
     labels_and_weights,
@@ -31,10 +26,8 @@ from pasb.binary.logistic_kernels import (
     stretch_and_draw_precisions,
     sum_logs,
 )
-from pasb.binary.logistic_sweep import logistic_sweep
-from pasb.binary.proposals import independence_move
-from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows
+from pasb.binary.proposals import LOGISTIC_LINK
+from pasb.rows import Rows
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
@@ -83,12 +76,7 @@ class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        super().__init__(model, rows)
-        self.forward = direction == "forward"
-
-    def slots(self) -> AbstractContextManager[Any]:
-        """Space for the proposed coefficients of up to two sticks."""
-        return self.rows.spaces.lent("logistic proposals", partial(_slots, self.rows))
+        super().__init__(model, rows, direction, LOGISTIC_LINK)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
@@ -125,96 +113,3 @@ class LogisticSampler(LinearSampler):
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
         return laplace_logistic(self.rows, labels, weights, self.prior, start)
-
-    def independence_move(  # noqa: D102
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        with self.slots() as slots:
-            return independence_move(
-                *self.table,
-                *self.prior,
-                parameters["coef"],
-                parameters["precision"],
-                self.eta,
-                table.accept,
-                table.reject,
-                *slots,
-                self.forward,
-                order,
-                sticks,
-                laws,
-                np.arange(len(laws)),
-                n_changed,
-                *keys,
-                number,
-                kind,
-            )
-
-    def compiled_sweep(  # noqa: D102
-        self,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        *,
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ) -> LogisticSweep:
-        return LogisticSweep(self, table, laws, law_index, augmented, infers, n_swaps)
-
-
-def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
-    n_blocks, n_padded, _ = rows.blocks.shape
-    shapes = n_padded, n_blocks * BLOCK, rows.n_categories, rows.n_categories
-    return tuple(np.zeros((2, n)) for n in shapes)
-
-
-class LogisticSweep:
-    """A compiled sweep of one chain; see `pasb.binary.logistic_sweep`."""
-
-    def __init__(
-        self,
-        sampler: LogisticSampler,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ):
-        self.sampler = sampler
-        self.before = (*sampler.table, *sampler.prior, sampler.n_scale_moves)
-        self.predictors = sampler.eta, sampler.padded_coef
-        self.table = sampler.forward, *table
-        self.laws = (laws, law_index, augmented, infers, n_swaps)
-
-    def __call__(
-        self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
-    ) -> tuple[float, int]:
-        """Advance parameters and order; return the log-likelihood and the accepted swaps."""
-        counts = np.zeros(2, dtype=np.int64)
-        with self.sampler.work() as work, self.sampler.slots() as slots:
-            log_likelihood = logistic_sweep(
-                *self.before,
-                parameters["coef"],
-                parameters["precision"],
-                *self.predictors,
-                *work,
-                *slots,
-                *self.table,
-                order,
-                *self.laws,
-                counts,
-                *keys,
-            )
-        self.sampler.guards["qr_fallbacks"] += int(counts[1])
-        return log_likelihood, int(counts[0])

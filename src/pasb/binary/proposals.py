@@ -1,7 +1,12 @@
-"""Independence proposals of logistic sticks, compiled; see `pasb.orders.joint`.
+"""Independence proposals of logistic and robit sticks, compiled; see `pasb.orders.joint`.
 
 Proposed coefficients of up to two sticks stand in *slots*, together with their linear
 predictors and their rows of the order table, until they are adopted or forgotten.
+
+A proposal to change the order is first put to the evidences of the normal approximations,
+which cost nothing, and only what passes is worked out; the second ratio is divided by the
+first (delayed acceptance: Christen and Fox 2005). The evidences are trusted by half, for
+where they err, both ratios cannot be large.
 """
 
 from __future__ import annotations
@@ -12,10 +17,19 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.laplace import draw_law, log_weight
-from pasb.binary.logistic_kernels import draw_precisions, sum_logs
+from pasb.binary.logistic_kernels import draw_precisions
+from pasb.binary.logistic_kernels import sum_logs as logistic_sums
+from pasb.binary.robit_kernels import sum_logs as robit_sums
+from pasb.binary.t_law import no_pieces
 from pasb.variates.scalar import open_stream, stream_key, uniform
 
 PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
+FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
+TRUST = 0.5  # the power of the evidences in the first one
+
+# What stands for the logistic link in the place of a t law (`pasb.binary.t_law`).
+LOGISTIC = 0.0
+LOGISTIC_LINK = (LOGISTIC, 0.0, no_pieces())
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -40,16 +54,19 @@ def independence_move(
     ard,
     shape,
     rate,
-    coef,
-    precision,
-    eta,
-    accept,
-    reject,
+    df,
+    constant,
+    pieces,
     slot_coef,
     slot_eta,
     slot_accept,
     slot_reject,
     forward,
+    coef,
+    precision,
+    eta,
+    accept,
+    reject,
     order,
     sticks,
     laws,
@@ -70,25 +87,52 @@ def independence_move(
     n = coef.shape[1]
     success, failure = (slot_accept, slot_reject) if forward else (slot_reject, slot_accept)
     n_old = sticks.shape[0] - n_changed
+    key = stream_key(seed, chain, sweep, number, kind, DECISION)
     gain = 0.0
+    if n_old > 0:
+        expected = 0.0
+        for k in range(n_changed):
+            expected += laws[law_of[n_old + k]][-1] - laws[law_of[k]][-1]
+        expected *= TRUST
+        u, _ = uniform(open_stream(key, FIRST))
+        if not math.log(u) < expected:
+            return False
+        gain -= expected
     for k in range(n_old):
         c = sticks[k, 0]
         stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
         gain -= log_weight(laws[law_of[k]], coef[c], ard, shape, rate)
         gain -= _log_likelihood(accept, reject, c, stick, order)
     for k in range(n_changed):
-        key = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
         new = n_old + k
-        draw_law(laws[law_of[new]], key, slot_coef[k, :n])
+        proposal = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
+        draw_law(laws[law_of[new]], proposal, slot_coef[k, :n])
         one = slice(k, k + 1)
-        sum_logs(blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one])
+        if df == LOGISTIC:
+            logistic_sums(
+                blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one]
+            )
+        else:
+            robit_sums(
+                blocks,
+                weights,
+                bounds,
+                df,
+                constant,
+                pieces,
+                slot_coef[one],
+                slot_eta[one],
+                success[one],
+                failure[one],
+            )
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
             gain += log_weight(laws[law_of[new]], slot_coef[k, :n], ard, shape, rate)
             gain += _log_likelihood(slot_accept, slot_reject, k, stick, order)
-    u, _ = uniform(open_stream(stream_key(seed, chain, sweep, number, kind, DECISION), 0))
-    if n_old > 0 and not math.log(u) < gain:
-        return False
+    if n_old > 0:
+        u, _ = uniform(open_stream(key, SECOND))
+        if not math.log(u) < gain:
+            return False
     for k in range(n_changed):
         c = sticks[n_old + k, 0]
         coef[c] = slot_coef[k, :n]

@@ -11,33 +11,27 @@ Chib 1993; Liu 2004). Drawing z_i before w_i, not given the last w_i, mixes bett
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    Index,
     Keys,
     Parameters,
     labels_and_weights,
 )
-from pasb.binary.laplace import Laplace, draw_law, log_weight
+from pasb.binary.laplace import Laplace
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
-from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL
 from pasb.binary.robit_kernels import (
     LARGEST_DF,
     gibbs_step,
     log_success_and_failure,
     scale_moves,
     sum_logs,
-    t_constant,
 )
 from pasb.binary.robit_laplace import laplace_robit
-from pasb.orders.swap import uniform_at
-from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows, linear_predictors
+from pasb.binary.t_law import t_law
+from pasb.rows import Rows, linear_predictors
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
@@ -98,8 +92,7 @@ class Robit(LinearModel):
         return RobitSampler(self, rows, direction)
 
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
-        df = float(self.df)
-        log_success_and_failure(eta, df, t_constant(df), log_failure)
+        log_success_and_failure(eta, *t_law(float(self.df)), log_failure)
 
 
 class RobitSampler(LinearSampler):
@@ -111,10 +104,7 @@ class RobitSampler(LinearSampler):
                 "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
                 "for a row's likelihood to a power"
             )
-        super().__init__(model, rows)
-        self.df = float(model.df)
-        self.constant = t_constant(self.df)
-        self.direction: Direction = direction
+        super().__init__(model, rows, direction, t_law(float(model.df)))
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
@@ -122,13 +112,15 @@ class RobitSampler(LinearSampler):
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         eta = self.eta[category]
         with self.work() as work:
-            step = gibbs_step(*self.table, *work, self.df, eta, parts, alpha, *keys, stick, coef)
+            step = gibbs_step(
+                *self.table, *work, self.link[0], eta, parts, alpha, *keys, stick, coef
+            )
         self.count("qr_fallbacks", not step)
         if self.n_scale_moves > 0:
             self.padded_coef[category, : len(coef)] = coef
             one = slice(category, category + 1)
             linear_predictors(self.rows.blocks, self.padded_coef[one], self.eta[one])
-            law = (self.df, self.constant, *self.prior, self.n_scale_moves)
+            law = (*self.link, *self.prior, self.n_scale_moves)
             scale_moves(eta, *self.table[1:], parts, *law, keys.at(stick, layer=SCALE), coef)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
@@ -141,80 +133,8 @@ class RobitSampler(LinearSampler):
     ) -> None:
         self.padded_coef[some, : coef.shape[1]] = coef[some]
         out = self.eta[some], success[some], failure[some]
-        sum_logs(*self.table, self.df, self.constant, self.padded_coef[some], *out)
+        sum_logs(*self.table, *self.link, self.padded_coef[some], *out)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         labels, weights = labels_and_weights(self.rows, parts)
-        return laplace_robit(self.rows, labels, weights, self.prior, self.df, start)
-
-    def independence_move(  # noqa: D102
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        with self.rows.spaces.lent("robit proposals", partial(_slots, self.rows)) as slots:
-            return self._propose(
-                parameters, table, order, sticks, laws, n_changed, keys, number, kind, *slots
-            )
-
-    def _propose(
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-        proposed: NDArray[np.float64],
-        eta: NDArray[np.float64],
-        sums: NDArray[np.float64],
-    ) -> bool:
-        """`independence_move` with space for the proposed coefficients of up to two sticks."""
-        coef, n_old = parameters["coef"], len(sticks) - n_changed
-        slot_table = OrderTable.of(sums[0], sums[1], self.direction)
-        n, changed = coef.shape[1], slice(0, n_changed)
-        gain = 0.0
-        for k in range(n_old):
-            category = int(sticks[k, 0])
-            gain -= log_weight(laws[k], coef[category], *self.prior)
-            gain -= _log_likelihood(table, category, sticks[k], order)
-        for k in range(n_changed):
-            draw_law(laws[n_old + k], keys.at(number, kind + k, PROPOSAL), proposed[k, :n])
-        law = self.df, self.constant
-        sum_logs(*self.table, *law, proposed[changed], eta[changed], *sums[:, changed])
-        if n_old > 0:
-            for k in range(n_changed):
-                gain += log_weight(laws[n_old + k], proposed[k, :n], *self.prior)
-                gain += _log_likelihood(slot_table, k, sticks[n_old + k], order)
-            if not np.log(uniform_at(keys.at(number, kind, DECISION), 0)) < gain:
-                return False
-        for k, category in enumerate(sticks[n_old:, 0]):
-            coef[category], self.eta[category] = proposed[k, :n], eta[k]
-            table.accept[category] = slot_table.accept[k]
-            table.reject[category] = slot_table.reject[k]
-            key, alpha = keys.at(number, kind + k, ADOPTION), parameters["precision"][category]
-            draw_precisions(coef[category], *self.prior, key, alpha)
-        return True
-
-
-def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
-    n_blocks, n_padded, _ = rows.blocks.shape
-    sums = np.zeros((2, 2, rows.n_categories))
-    return np.zeros((2, n_padded)), np.zeros((2, n_blocks * BLOCK)), sums
-
-
-def _log_likelihood(table: OrderTable, row: int, stick, order: NDArray[np.int64]) -> float:
-    """Log-likelihood of one stick (category, extra, start), from its row of the table."""
-    category, extra, start = stick
-    total = table.accept[row, category] + table.reject[row, order[start:]].sum()
-    return total + table.reject[row, extra] if extra >= 0 else total
+        return laplace_robit(self.rows, labels, weights, self.prior, self.link[0], start)

@@ -1,8 +1,6 @@
-"""The compiled half of `pasb.binary.robit`: tails of the t law, and the Gibbs step.
+"""The compiled half of `pasb.binary.robit`: each function is one step of a sweep.
 
-Everything is computed from the lower tail, log F(-|x|), which is accurate however far out:
-with a = df / 2 and s = df / (df + x^2) it is log(I_s(a, 1/2) / 2), and the incomplete beta
-function is a power of s, whose log is known, times a continued fraction near one.
+`df`, `constant` and `pieces` stand for the t law; see `pasb.binary.t_law`.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from pasb.binary.base import ABSENT, FAILURE, SUCCESS
 from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, NO_EXPERT
 from pasb.binary.prior import coefficient_log_prior
 from pasb.binary.scale_move import NARROW, WIDE
+from pasb.binary.t_law import log_cdf, log_cdf_and_slope
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import BLOCK, linear_predictors, weighted_gram
 from pasb.variates.scalar import gamma, normal, open_stream, stream_key, truncated_t, uniform
@@ -26,86 +25,18 @@ LEAST_CURVATURE = 0.25  # of a row, as a share of its expectation
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
 
-def t_constant(df: float) -> float:
-    """Log of Gamma((df + 1) / 2) / (Gamma(df / 2) sqrt(pi)); zero for infinite `df`."""
-    if df == math.inf:
-        return 0.0
-    a = 0.5 * df
-    if a < 50:
-        ratio = math.lgamma(a + 0.5) - math.lgamma(a)
-    else:  # the difference of two large numbers would lose digits
-        b = 1 / (a * a)
-        ratio = 0.5 * math.log(a) - (1 / 8 - b * (1 / 192 - b * (1 / 640 - b * 17 / 14336))) / a
-    return ratio - 0.5 * math.log(math.pi)
-
-
 @kernel
-def _continued_fraction(a, b, x):
-    """Continued fraction of the incomplete beta function, for x < (a + 1) / (a + b + 2).
-
-    I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) times this (modified Lentz).
-    """
-    c = 1.0
-    d = 1.0 / (1.0 - (a + b) * x / (a + 1.0))
-    value = d
-    for m in range(1, 100_000):
-        term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1.0 / (1.0 + term * d)
-        c = 1.0 + term / c
-        value *= c * d
-        term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1.0 / (1.0 + term * d)
-        c = 1.0 + term / c
-        value *= c * d
-        if abs(c * d - 1.0) < 1e-15:
-            break
-    return value
-
-
-@kernel
-def _log_normal_tail(x):
-    """Log of the standard normal distribution function at -x, x >= 0."""
-    if x < 25.0:
-        return math.log(0.5 * math.erfc(x * math.sqrt(0.5)))
-    r = 1.0 / (x * x)
-    series = 1.0 - r * (1.0 - 3.0 * r * (1.0 - 5.0 * r * (1.0 - 7.0 * r * (1.0 - 9.0 * r))))
-    return -0.5 * x * x - math.log(x) - 0.5 * math.log(2 * math.pi) + math.log(series)
-
-
-@kernel
-def log_tail(x, df, constant):
-    """Log of the t distribution function at -|x|; `constant` is `t_constant(df)`."""
-    x = abs(x)
-    if df == np.inf:
-        return _log_normal_tail(x)
-    a = 0.5 * df
-    if x > 1e100:  # where the square might overflow the tail is a power
-        return constant + 0.5 * (df - 2.0) * math.log(df) - df * math.log(x)
-    square = x * x
-    near = square / (df + square)
-    if near * (a + 2.5) < 1.5:
-        root = math.sqrt(near)
-        power = math.exp(constant - a * math.log1p(square / df))
-        return math.log(0.5 - root * power * _continued_fraction(0.5, a, near))
-    log_far, log_near = -math.log1p(square / df), -math.log1p(df / square)
-    fraction = _continued_fraction(a, 0.5, df / (df + square))
-    return constant - math.log(df) + a * log_far + 0.5 * log_near + math.log(fraction)
-
-
-@kernel
-def log_success_and_failure(eta, df, constant, log_failure):
+def log_success_and_failure(eta, df, constant, pieces, log_failure):
     """Turn linear predictors into log-probabilities; `eta` becomes that of success."""
     for s in range(eta.shape[0]):
         for i in range(eta.shape[1]):
-            low = log_tail(eta[s, i], df, constant)
-            high = math.log1p(-math.exp(low))
-            upward = eta[s, i] > 0.0
-            log_failure[s, i] = low if upward else high
-            eta[s, i] = high if upward else low
+            x = eta[s, i]
+            eta[s, i] = log_cdf(x, df, constant, pieces)
+            log_failure[s, i] = log_cdf(-x, df, constant, pieces)
 
 
 @kernel
-def sum_logs(blocks, weights, bounds, df, constant, padded_coef, eta, success, failure):
+def sum_logs(blocks, weights, bounds, df, constant, pieces, padded_coef, eta, success, failure):
     """Linear predictors, and sums of the log-probabilities over the rows of each category."""
     linear_predictors(blocks, padded_coef, eta)
     for j in range(eta.shape[0]):
@@ -113,23 +44,18 @@ def sum_logs(blocks, weights, bounds, df, constant, padded_coef, eta, success, f
             success[j, s] = 0.0
             failure[j, s] = 0.0
             for i in range(bounds[s], bounds[s + 1]):
-                low = log_tail(eta[j, i], df, constant)
-                high = math.log1p(-math.exp(low))
-                upward = eta[j, i] > 0.0
-                success[j, s] += weights[i] * (high if upward else low)
-                failure[j, s] += weights[i] * (low if upward else high)
+                success[j, s] += weights[i] * log_cdf(eta[j, i], df, constant, pieces)
+                failure[j, s] += weights[i] * log_cdf(-eta[j, i], df, constant, pieces)
 
 
 @kernel
-def newton_terms(eta, labels, weights, df, constant, curvature, residual):
+def newton_terms(eta, labels, weights, df, constant, pieces, curvature, residual):
     """Curvatures and residuals of every row; returns the log-likelihood.
 
     With u the linear predictor towards the label and m(u) = f(u) / F(u), the curvature is
     m(u) (m(u) - (log f)'(u)), which may be negative, and its expectation m(u) m(-u).
     """
     total = 0.0
-    normal_law = df == np.inf
-    constant_of_f = -0.5 * math.log(2 * math.pi) if normal_law else constant - 0.5 * math.log(df)
     for i in range(eta.size):
         curvature[i] = 0.0
         residual[i] = 0.0
@@ -137,19 +63,24 @@ def newton_terms(eta, labels, weights, df, constant, curvature, residual):
             continue
         sign = 2.0 * labels[i] - 1.0
         u = sign * eta[i]
-        low = log_tail(u, df, constant)
-        high = math.log1p(-math.exp(low))
-        log_right, log_wrong = (high, low) if u > 0.0 else (low, high)
-        if normal_law:
-            log_f, fall = constant_of_f - 0.5 * u * u, u
-        else:
-            log_f = constant_of_f - 0.5 * (df + 1.0) * math.log1p(u * u / df)
-            fall = (df + 1.0) * u / (df + u * u)
-        ratio = math.exp(log_f - log_right)
-        expected = ratio * math.exp(log_f - log_wrong)
-        curvature[i] = weights[i] * max(ratio * (ratio + fall), LEAST_CURVATURE * expected)
+        log_right, ratio = log_cdf_and_slope(u, df, constant, pieces)
+        _, other = log_cdf_and_slope(-u, df, constant, pieces)
+        fall = u if df == np.inf else (df + 1.0) * u / (df + u * u)
+        least = LEAST_CURVATURE * ratio * other
+        curvature[i] = weights[i] * max(ratio * (ratio + fall), least)
         residual[i] = weights[i] * sign * ratio
         total += weights[i] * log_right
+    return total
+
+
+@kernel
+def residuals_and_sum(eta, weights, sign, df, constant, pieces, residual):
+    """Log-likelihood of labels that all have one sign, and its derivatives."""
+    total = 0.0
+    for i in range(eta.size):
+        value, slope = log_cdf_and_slope(sign * eta[i], df, constant, pieces)
+        residual[i] = sign * weights[i] * slope
+        total += weights[i] * value
     return total
 
 
@@ -225,7 +156,7 @@ def draw_latents(eta, weights, bounds, parts, df, key, latents, linear_weights, 
 
 
 @kernel
-def _stretched_log_likelihood(eta, factor, weights, bounds, parts, df, constant):
+def _stretched_log_likelihood(eta, factor, weights, bounds, parts, df, constant, pieces):
     """Log-likelihood of the observed labels when every linear predictor is stretched."""
     total = 0.0
     for s in range(parts.shape[0]):
@@ -233,18 +164,18 @@ def _stretched_log_likelihood(eta, factor, weights, bounds, parts, df, constant)
             continue
         signed = factor if parts[s] == SUCCESS else -factor
         for i in range(bounds[s], bounds[s + 1]):
-            low = log_tail(signed * eta[i], df, constant)
-            logged = low if signed * eta[i] < 0.0 else math.log1p(-math.exp(low))
-            total += weights[i] * logged
+            total += weights[i] * log_cdf(signed * eta[i], df, constant, pieces)
     return total
 
 
 @kernel
-def scale_moves(eta, weights, bounds, parts, df, constant, ard, shape, rate, n_moves, key, coef):
+def scale_moves(
+    eta, weights, bounds, parts, df, constant, pieces, ard, shape, rate, n_moves, key, coef
+):
     """As `pasb.binary.scale_move.scale_moves`: stretch `coef` by an accepted factor."""
     n = coef.shape[0]
-    factor = 1.0
-    here = _stretched_log_likelihood(eta, factor, weights, bounds, parts, df, constant)
+    factor, law = 1.0, (df, constant, pieces)
+    here = _stretched_log_likelihood(eta, factor, weights, bounds, parts, *law)
     here += coefficient_log_prior(coef, factor, ard, shape, rate)
     for move in range(n_moves):
         stream = open_stream(key, move)
@@ -252,7 +183,9 @@ def scale_moves(eta, weights, bounds, parts, df, constant, ard, shape, rate, n_m
         u, stream = uniform(stream)
         step = z * (WIDE if move % 2 == 0 else NARROW)
         proposed = factor * math.exp(step)
-        there = _stretched_log_likelihood(eta, proposed, weights, bounds, parts, df, constant)
+        there = _stretched_log_likelihood(
+            eta, proposed, weights, bounds, parts, df, constant, pieces
+        )
         there += coefficient_log_prior(coef, proposed, ard, shape, rate)
         if math.log(u) < there - here + n * step:
             factor = proposed
