@@ -99,6 +99,9 @@ def fit(
     layers: Annotated[
         int | None, typer.Option(min=1, help="Layers of an expert (softplus, stacked); 3.")
     ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="cpu, or cuda for an NVIDIA GPU (softplus, stacked).")
+    ] = None,
     chains: Annotated[
         int | None, typer.Option(min=1, help="Number of chains; 4, or 2 of each direction.")
     ] = None,
@@ -145,6 +148,7 @@ def fit(
         model=model.value,
         experts=experts,
         layers=layers,
+        engine=engine,
         chains=chains,
         warmup=warmup,
         draws=draws,

@@ -41,6 +41,7 @@ class Settings:
     model: str = "logistic"
     experts: int | None = None
     layers: int | None = None
+    engine: str | None = None
     chains: int | None = None
     warmup: int = 1000
     draws: int = 1000
@@ -70,6 +71,7 @@ class Settings:
         chosen = {
             "experts": ("n_experts", self.experts),
             "layers": ("n_layers", self.layers),
+            "engine": ("engine", self.engine),
             "chains": ("n_chains", self.chains),
             "precision": ("precision", _precision(self.precision)),
         }
