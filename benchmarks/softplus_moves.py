@@ -29,7 +29,7 @@ from pasb.scaling import Scaling
 from pasb.sticks import log_probabilities
 from pasb.sweep import Problem, Sweeper
 
-N_WARMUP, N_TUNE, N_SWEEPS = 400, 100, 800
+N_WARMUP, N_TUNE, N_SWEEPS = 300, 100, 500
 ORDER = {"vehicle": (0, 3, 2, 1)}  # the one that logistic sticks favour
 
 

@@ -172,7 +172,7 @@ class Approximable(ABC):
         infers: bool,
         n_swaps: int,
     ) -> CompiledSweep | None:
-        """A whole sweep in one call, if the model has one that does just what Python does."""
+        """A whole sweep in one call, if the model has one with the same stationary law."""
         return None
 
     @abstractmethod

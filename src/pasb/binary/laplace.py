@@ -152,7 +152,7 @@ def laplace_by_newton(
     """
     n_blocks, n_padded, _ = rows.blocks.shape
     n = rows.n_columns
-    used = weights.reshape(n_blocks, BLOCK).any(axis=1)
+    used = np.asarray(weights.reshape(n_blocks, BLOCK).any(axis=1))
     blocks = rows.blocks
     if not used.all():  # sorted by category, rows that do not count fill whole blocks
         blocks = blocks[used]

@@ -11,7 +11,7 @@ sweep, which starts anywhere, is one of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numba import njit
@@ -31,6 +31,7 @@ from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.linear import LinearSampler
+    from pasb.orders.approximations import Approximations
 
 EVERY = 32
 FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
@@ -72,7 +73,7 @@ class LinearSweep:
         rows = sampler.rows
         n_categories, n_padded = rows.n_categories, rows.blocks.shape[1]
         known_laws = KnownLaws(laws, law_index, n_categories, infers)
-        self.joint = JointMoves(sampler, known_laws)
+        self.joint = JointMoves(sampler, cast("Approximations", known_laws))
         # for each category: the law its slope and sums belong to, or -1
         self.known = np.full(n_categories, -1, dtype=np.int64)
         self.work = (

@@ -49,7 +49,9 @@ class Logistic(LinearModel):
     moves : {"mixed", "gibbs"}, default="mixed"
         "gibbs" is plain Gibbs sampling, as in the paper. "mixed" adds Metropolis moves that
         stretch a coefficient vector as a whole, and independence proposals from normal
-        approximations, for coefficients alone and together with the order. Both are exact.
+        approximations, for coefficients alone and together with the order; where the order is
+        fixed or there are at most eight classes, most sweeps are Hamiltonian trajectories
+        that these approximations whiten. Both are exact.
     """
 
     def __init__(
