@@ -179,7 +179,7 @@ class _Cpu:
 
 class _Gpu:
     def __init__(self, problems: list[Problem], chains: list[int], seed: int, start: Start):
-        from pasb.engines.softplus_batch import SoftplusBatch
+        from pasb.engines.softplus_batch import PARAMETERS, SoftplusBatch
 
         self.batch = SoftplusBatch(problems, chains, seed)
         each = [
@@ -187,10 +187,12 @@ class _Gpu:
             for c in range(len(problems))
         ]
         self.batch.start(start.orders, each)
-        self.names = tuple(start.parameters)
+        self.names = PARAMETERS
+        # what the batch does not hold, because it does not prune
+        self.others = {k: v for k, v in start.parameters.items() if k not in PARAMETERS}
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         return self.batch.sweep(number)
 
     def where(self) -> Start:
-        return Start(self.batch.orders.copy(), self.batch.kept(self.names))
+        return Start(self.batch.orders.copy(), {**self.batch.kept(self.names), **self.others})

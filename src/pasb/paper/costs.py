@@ -22,8 +22,8 @@ SMOKE = 0.25  # seconds of a cell
 def softplus_sweep(rows: int, columns: int, categories: int, vectors: int, scheme: str) -> float:
     """Seconds of one sweep of one chain; `vectors` is K times T."""
     sticks = 0.6 * (categories - 1) if scheme != "paper" else categories
-    each = 80e-9 + columns**2 * 40e-12
-    return rows * sticks * vectors * each + 60e-6 * categories * vectors
+    row = 0.2e-6 + vectors * (0.19e-6 + columns**2 * 44e-12)
+    return 1e-4 * categories + rows * sticks * row
 
 
 def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:

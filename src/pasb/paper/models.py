@@ -58,6 +58,9 @@ class Run(NamedTuple):
     callbacks : list of functions
     engine : {"cpu", "cuda"}
         For the models that know it.
+    prior : {"paper", "ours"}
+        What "paper" does beside its algorithm. Its priors are nearly improper: now and then
+        coefficients run away until numbers are not finite.
     """
 
     budget: str = "paper"
@@ -67,6 +70,7 @@ class Run(NamedTuple):
     checkpoint: Any = None
     callbacks: Any = None
     engine: str = "cpu"
+    prior: str = "paper"
 
     def sweeps(self, n_sweeps: int, least: int = 2) -> int:
         """The share of the paper's sweeps that the budget allows."""
@@ -94,7 +98,8 @@ class Run(NamedTuple):
             "checkpoint": self.checkpoint,
             "callbacks": self.callbacks,
             **hasty,
-            **({**PRINTED, **prior} if self.scheme == "paper" else {}),
+            **(PRINTED if self.scheme == "paper" else {}),
+            **(prior if (self.scheme, self.prior) == ("paper", "paper") else {}),
         }
 
     def on_engine(self, model: Any) -> Any:

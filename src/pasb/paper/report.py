@@ -32,7 +32,7 @@ classifiers. Both run one chain (of each direction for softplus), as in the pape
 
 | budget | sweeps | partitions and trials | grids of the baselines |
 | --- | --- | --- | --- |
-| paper | the paper's | the paper's; five of square, vehicle, three of waveform, segment | whole |
+| paper | the paper's | the paper's; three of square, vehicle, two of waveform, segment | whole |
 | quick | a tenth | the same; two trials of five, five sets of outliers of ten | every 4th value |
 | smoke | a few, on 70 rows | one | a few values |
 

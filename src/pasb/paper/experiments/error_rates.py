@@ -16,6 +16,7 @@ from pasb.paper import costs, published
 from pasb.paper.cells import ANY, Cell, Context
 from pasb.paper.compare import against_published, explanations, overview, row_verdicts
 from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.fitting import fitted_model
 from pasb.paper.models import BUDGETS, MODELS, SCALED, WITHOUT_SCHEME, Run
 from pasb.paper.scores import active_expert_counts, error, probability_scores, size_and_best_draw
 from pasb.paper.subset import some_rows
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 PARTITIONS = {
     "iris": 5,
     "wine": 5,
-    "square": 5,
+    "square": 3,
     "glass": 5,
-    "vehicle": 5,
-    "segment": 3,
-    "waveform": 3,
+    "vehicle": 3,
+    "segment": 2,
+    "waveform": 2,
     "dna": 1,
     "satimage": 1,
 }
@@ -75,11 +76,10 @@ class ErrorRates(Experiment):
         run = Run(
             cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, [context.over], engine
         )
-        model = MODELS[name](run)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence is part of the result
             began = time.perf_counter()
-            model.fit(X, y)
+            model, prior = fitted_model(run, MODELS[name], X, y)
             fitted = time.perf_counter()
             if getattr(getattr(model, "draws_", None), "interrupted", False):
                 return None
@@ -87,6 +87,7 @@ class ErrorRates(Experiment):
             predicted = time.perf_counter()
             result = {
                 "engine": engine,
+                "prior": prior,
                 "n_train": len(y),
                 "n_test": len(y_test),
                 "error": error(prediction, y_test),
@@ -138,6 +139,8 @@ def tidy(results: Results) -> pd.DataFrame:
     frame.insert(1, "model", model)
     frame.insert(2, "partition", partition)
     frame = frame.drop(columns=["experiment", "what", "active_experts"], errors="ignore")
+    if "prior" not in frame:
+        frame["prior"] = "paper"
     for column in ("best_draw_error", "log_loss", "brier", "calibration_error", "worst_rhat"):
         if column not in frame:
             frame[column] = np.nan
