@@ -22,7 +22,7 @@ edit it.
 pasb paper list                          # names, and about how long they take
 pasb paper run error-rates --budget quick
 pasb paper run all --budget paper --jobs 2
-pasb paper run satimage-orders --budget paper --engine cuda
+pasb paper run satimage-orders --budget quick --engine cuda
 pasb paper report
 ```
 
