@@ -238,10 +238,11 @@ def test_who_interrupts_keeps_what_is_finished(tmp_path, capsys):
     cells = EXPERIMENTS["iris"].cells("smoke", ("exact",))
     calls = iter(range(10**6))
     context = Context(tmp_path, stopped=lambda: next(calls) > 40)
-    assert not run(["iris"], cells, context, jobs=1)
+    outcome = run(["iris"], cells, context, jobs=1)
     assert "Interrupted" in capsys.readouterr().err
     done = [cell for cell in cells if path_of(tmp_path, cell).exists()]
     assert 0 < len(done) < len(cells)
+    assert outcome == (0, len(cells) - len(done))
 
 
 def test_an_interrupted_batch_goes_on_where_it_was(tmp_path):
@@ -266,7 +267,7 @@ def test_a_breakdown_ends_its_cell_only(tmp_path, monkeypatch, capsys):
         return real(self, cell, context)
 
     monkeypatch.setattr(type(EXPERIMENTS["iris"]), "run", breaks)
-    assert not run(["iris"], cells, Context(tmp_path), jobs=1)
+    assert run(["iris"], cells, Context(tmp_path), jobs=1) == (1, 0)
     assert "Broke down: iris 1-1-smoke-exact-0: LinAlgError" in capsys.readouterr().err
     assert [path_of(tmp_path, cell).exists() for cell in cells] == [False, True]
 

@@ -73,14 +73,14 @@ def _in_processes(
                 yield running.pop(future), future.result()
     except BaseException:
         stop.set()
-        for future in running:
-            future.cancel()
-        wait(running, timeout=PATIENCE)
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
+        workers = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
+        busy = [future for future in running if future.running()]
+        if wait(busy, timeout=PATIENCE).not_done:  # in what knows no stopping
+            for worker in workers:
+                worker.terminate()
+        raise
+    pool.shutdown()
 
 
 def _start_worker(stop: Any) -> None:
