@@ -51,6 +51,6 @@ def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:
         "dt_msr": lambda: softplus(3_000, 5, 3) + softplus(10_000, 5, 1, columns + 15 * categories),
         "l2_mlr": lambda: 0.5 + 130 * categories * rows * columns * 25e-9,
         "svm": lambda: 1 + (21 / step) ** 2 * 3 * (rows**2 * (columns + 20) * 7e-10 + 2e-3),
-        "amm": lambda: 1 + (30 if budget == "paper" else 4) * rows * columns * categories * 2e-7,
+        "amm": lambda: 0.3 + rows * columns * categories * 2e-6,
     }
     return seconds[model]()

@@ -30,10 +30,10 @@ Runs are seeded and resume where they stopped. *As printed* is the paper's algor
 its scaling of covariates to [-1, 1] (`scheme="paper"`); *our defaults* are those of the
 classifiers. Both run one chain (of each direction for softplus), as in the paper.
 
-| budget | sweeps | partitions and trials | grids of the baselines |
+| budget | sweeps | partitions and trials | grid of the SVM |
 | --- | --- | --- | --- |
 | paper | the paper's | the paper's; three of square, vehicle, two of waveform, segment | whole |
-| quick | a tenth | the same; two trials of five, five sets of outliers of ten | every 4th value |
+| quick | a tenth | the same; two trials of five, five sets of outliers of ten | every 4th value of both |
 | smoke | a few, on 70 rows | one | a few values |
 
 The paper's random partitions are not published, nor is its split of vehicle, and its square and
