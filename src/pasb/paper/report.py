@@ -33,7 +33,7 @@ classifiers. Both run one chain (of each direction for softplus), as in the pape
 | budget | sweeps | partitions and trials | grid of the SVM |
 | --- | --- | --- | --- |
 | paper | the paper's | the paper's; three of square, vehicle, two of waveform, segment | whole |
-| quick | a tenth | the same; two trials of five, five sets of outliers of ten | every 4th value of both |
+| quick | a tenth | the same; two trials of five, five sets of outliers | every 4th value of both |
 | smoke | a few, on 70 rows | one | a few values |
 
 The paper's random partitions are not published, nor is its split of vehicle, and its square and
