@@ -64,7 +64,8 @@ def dumbbells(frame: pd.DataFrame, column: str, printed: pd.DataFrame, label: st
                 x, y = zip(*points, strict=True)
                 ax.scatter(x, y, s=20, marker=marker, color=style.COLOURS[colour], label=title)
         ax.set_yticks(list(heights.values()), [TITLES[model] for model in models])
-        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+        low, high = ax.get_xlim()
+        ax.set_xlim(min(0.0, low), high + 0.04 * (high - low))
         style.tidy(ax, grid="both")
         style.title(ax, dataset)
     for ax in list(axes.flat)[len(sets) :]:
