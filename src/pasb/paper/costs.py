@@ -49,7 +49,7 @@ def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:
         "msr_k5_t1": lambda: softplus(10_000, 5, 1),
         "msr_k5_t3": lambda: softplus(10_000, 5, 3),
         "dt_msr": lambda: softplus(3_000, 5, 3) + softplus(10_000, 5, 1, columns + 15 * categories),
-        "l2_mlr": lambda: 0.5 + 130 * categories * rows * columns * 25e-9,
+        "l2_mlr": lambda: 130 * categories * (3e-3 + rows * columns * 5e-8),
         "svm": lambda: 1 + (21 / step) ** 2 * 3 * (rows**2 * (columns + 20) * 7e-10 + 2e-3),
         "amm": lambda: 0.3 + rows * columns * categories * 2e-6,
     }
