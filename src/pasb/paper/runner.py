@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import pasb
 from pasb.errors import CheckpointError
-from pasb.paper.cells import Cell, Context, keep, path_of
+from pasb.paper.cells import ANY, Cell, Context, keep, path_of
 from pasb.paper.experiments import EXPERIMENTS
 
 PATIENCE = 30.0  # seconds for running cells to stop, once they were told to
@@ -51,9 +51,10 @@ def run_cells(
     todo = unfinished(cells, context)
     if jobs == 1:
         for cell in todo:
-            result = _run(cell, context)
+            late = _too_late(cell, context)
+            result = None if late else _run(cell, context)
             yield cell, result
-            if result is None and not time.time() > context.deadline:
+            if result is None and not late and time.time() < context.deadline:
                 raise KeyboardInterrupt  # the classifier took it
         return
     yield from _in_processes(todo, context, jobs)
@@ -93,11 +94,17 @@ def _work(cell: Cell, context: Context) -> dict[str, Any] | None:
     return _run(cell, context._replace(stopped=_stop.is_set))
 
 
+def _too_late(cell: Cell, context: Context) -> bool:
+    """Whether there is no time for a cell; the peers know no stopping once they have begun."""
+    needed = EXPERIMENTS[cell.experiment].seconds(cell) if cell.scheme == ANY else 0.0
+    return time.time() + needed > context.deadline
+
+
 def _run(cell: Cell, context: Context) -> dict[str, Any] | None:
-    if context.over():
+    experiment = EXPERIMENTS[cell.experiment]
+    if context.over() or _too_late(cell, context):
         return None
     began = time.perf_counter()
-    experiment = EXPERIMENTS[cell.experiment]
     try:
         with threadpool_limits(1):
             try:
