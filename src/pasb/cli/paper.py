@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pasb.cli.failures import reported
+from pasb.cli.failures import FAILED, reported
 
 app = typer.Typer(help="Reproduce the tables and figures of the paper.", no_args_is_help=True)
 
@@ -106,7 +106,8 @@ def run(
         cells = running.cells_of(names, budget.value, schemes, seed, engine.value)
         for text in only or []:
             cells = [cell for cell in cells if text in cell.name]
-        running.run(names, cells, context, jobs)
+        if running.run(names, cells, context, jobs).n_failed:
+            raise typer.Exit(FAILED)
 
 
 @app.command()

@@ -84,6 +84,7 @@ def _of_scheme(
         f"{scheme}_low": float(part[column].min()),
         f"{scheme}_high": float(part[column].max()),
         f"{scheme}_n": len(part),
+        f"{scheme}_fallbacks": int((part["prior"] == "ours").sum()) if scheme == "paper" else 0,
         f"{scheme}_budget": " and ".join(budgets),
     }
 
@@ -142,7 +143,7 @@ def row_verdicts(cells: pd.DataFrame) -> str:
 
 
 def detail(cells: pd.DataFrame) -> str:
-    """Every cell, a table a data set."""
+    """Every cell, a table a data set; a dagger where the paper's prior broke down."""
     head = ["model", "paper"]
     for title in SCHEMES.values():
         head += [title, "verdict", "budget (partitions)"]
@@ -156,11 +157,18 @@ def detail(cells: pd.DataFrame) -> str:
                 if not cell[f"{scheme}_n"] > 0:
                     row += ["-", "not run", "-"]
                     continue
-                row.append(f"{cell[f'{scheme}_mean']:.2f} ± {cell[f'{scheme}_se']:.2f}")
+                mark = " †" if cell[f"{scheme}_fallbacks"] > 0 else ""
+                row.append(f"{cell[f'{scheme}_mean']:.2f} ± {cell[f'{scheme}_se']:.2f}{mark}")
                 row.append(verdict(z) + ("" if z != z else f" ({z:+.1f})"))
                 row.append(f"{cell[f'{scheme}_budget']} ({cell[f'{scheme}_n']:.0f})")
             rows.append(row)
         parts.append(f"**{dataset}**\n\n{table(head, rows)}")
+    broken = int(cells["paper_fallbacks"].fillna(0).sum()) if "paper_fallbacks" in cells else 0
+    if broken:
+        parts.append(
+            f"† In {broken} fits coefficients ran away under the paper's nearly improper prior "
+            "until numbers were not finite; these are by the printed algorithm with our prior."
+        )
     return "\n\n".join(parts)
 
 

@@ -22,8 +22,8 @@ SMOKE = 0.25  # seconds of a cell
 def softplus_sweep(rows: int, columns: int, categories: int, vectors: int, scheme: str) -> float:
     """Seconds of one sweep of one chain; `vectors` is K times T."""
     sticks = 0.6 * (categories - 1) if scheme != "paper" else categories
-    each = 80e-9 + columns**2 * 40e-12
-    return rows * sticks * vectors * each + 60e-6 * categories * vectors
+    row = 0.2e-6 + vectors * (0.19e-6 + columns**2 * 44e-12)
+    return 1e-4 * categories + rows * sticks * row
 
 
 def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:
@@ -49,8 +49,8 @@ def of_model(dataset: str, model: str, budget: str, scheme: str) -> float:
         "msr_k5_t1": lambda: softplus(10_000, 5, 1),
         "msr_k5_t3": lambda: softplus(10_000, 5, 3),
         "dt_msr": lambda: softplus(3_000, 5, 3) + softplus(10_000, 5, 1, columns + 15 * categories),
-        "l2_mlr": lambda: 0.5 + 130 * categories * rows * columns * 25e-9,
+        "l2_mlr": lambda: 130 * categories * (3e-3 + rows * columns * 5e-8),
         "svm": lambda: 1 + (21 / step) ** 2 * 3 * (rows**2 * (columns + 20) * 7e-10 + 2e-3),
-        "amm": lambda: 1 + (30 if budget == "paper" else 4) * rows * columns * categories * 2e-7,
+        "amm": lambda: 0.3 + rows * columns * categories * 2e-6,
     }
     return seconds[model]()

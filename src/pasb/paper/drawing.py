@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LOOK = {"paper": ("s", 2), "exact": ("o", 0)}  # marker and colour of each scheme
-INKS = ("#2F6DB5", "#222222", "#9A9A9A")  # the paper's blue, black and gray
+INKS = {"blue": "#2F6DB5", "black": "#222222", "gray": "#9A9A9A"}
 
 
 def dumbbells(frame: pd.DataFrame, column: str, printed: pd.DataFrame, label: str) -> Figure:
@@ -64,7 +64,8 @@ def dumbbells(frame: pd.DataFrame, column: str, printed: pd.DataFrame, label: st
                 x, y = zip(*points, strict=True)
                 ax.scatter(x, y, s=20, marker=marker, color=style.COLOURS[colour], label=title)
         ax.set_yticks(list(heights.values()), [TITLES[model] for model in models])
-        ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
+        low, high = ax.get_xlim()
+        ax.set_xlim(min(0.0, low), high + 0.04 * (high - low))
         style.tidy(ax, grid="both")
         style.title(ax, dataset)
     for ax in list(axes.flat)[len(sets) :]:
@@ -83,6 +84,7 @@ def planes(
     y: NDArray,
     classes: Sequence[str],
     names: tuple[str, str],
+    inks: Sequence[str] = ("blue", "black", "gray"),
 ) -> Figure:
     """A row a model: log-likelihood by sweep, then a map of the probability of each class.
 
@@ -96,6 +98,8 @@ def planes(
         In the order of the maps.
     names : pair of str
         Of the two covariates.
+    inks : sequence of str
+        Colours of the classes, as the paper calls them.
     """
     n_classes = len(classes)
     figure = style.new_figure(2.6 * (1 + n_classes) + 0.6, 0.5 + 2.15 * len(rows))
@@ -119,13 +123,13 @@ def planes(
                     X[mine, 0],
                     X[mine, 1],
                     s=float(np.clip(1200 / len(y), 2, 10)),
-                    color=INKS[category % len(INKS)],
+                    color=INKS[inks[category]],
                     edgecolors="white",
                     linewidths=0.25,
                 )
             style.tidy(ax)
             if height == 0:
-                style.title(ax, f"P({classes[number]})", _colour(number))
+                style.title(ax, f"P({classes[number]})", inks[number])
     axes[-1, 0].set_xlabel("sweep", fontsize=style.LABEL, color=style.INK)
     for ax in axes[-1, 1:]:
         ax.set_xlabel(names[0], fontsize=style.LABEL, color=style.INK)
@@ -136,10 +140,6 @@ def planes(
         bar = figure.colorbar(image, ax=axes[:, 1:].ravel().tolist(), shrink=0.6, pad=0.01)
         bar.ax.tick_params(labelsize=style.SMALL)
     return figure
-
-
-def _colour(number: int) -> str:
-    return ("blue", "black", "gray")[number % len(INKS)]
 
 
 def _heat(ax: Any, surface: dict[str, Any], number: int) -> Any:

@@ -37,7 +37,7 @@ def initial_sequence(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     length = np.cumprod(goes_on, axis=0).sum(axis=0)  # lags that count
     lags = np.arange(1, most + 1)[:, None]
     tau = 1 + 2 * np.sum(np.where(lags <= length, rho[1:], 0.0), axis=0)
-    return n / tau
+    return np.where(np.isnan(rho[0]), np.nan, n / tau)
 
 
 def batch_means(draws: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,14 @@ DPI = 110
 
 def results_of(experiment: Experiment, folder: Path, seed: int) -> Results:
     """The finished cells that an experiment shows."""
-    return finished(folder, experiment.cells_of, seed)
+    shown = {
+        cell.what
+        for budget in BUDGETS
+        for engine in ("cpu", "cuda")
+        for cell in experiment.cells(budget, ("exact",), seed, engine)
+    }
+    every = finished(folder, experiment.cells_of, seed)
+    return [result for result in every if result["what"] in shown]
 
 
 def write_outputs(

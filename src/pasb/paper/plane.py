@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pasb.paper.cells import Cell, Context
+from pasb.paper.fitting import fitted_model
 from pasb.paper.models import Run
 from pasb.paper.scores import error
 
@@ -72,14 +73,14 @@ def fit_in_the_plane(
         [trace, context.over],
         context.engine,
     )
-    model = make(run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # convergence is part of the result
-        model.fit(*train)
+        model, prior = fitted_model(run, make, *train)
     if model.draws_.interrupted:
         return None
     result = {
         "engine": context.engine,
+        "prior": prior,
         "log_likelihood": float(model.draws_.log_likelihood.mean()),
         "train_error": error(model.predict(train[0]), train[1]),
         "test_error": error(model.predict(test[0]), test[1]),
@@ -130,7 +131,7 @@ def map_table(results: list[dict[str, Any]], keys: list[str]) -> pd.DataFrame:
 def number_table(results: list[dict[str, Any]], keys: list[str]) -> pd.DataFrame:
     """One row a fit: settings, log-likelihood, errors, size."""
     shown = ["budget", "scheme", "seed", "engine", "version", "seconds", "log_likelihood"]
-    shown += ["train_error", "test_error", "n_test", "hyperplanes", "orders"]
+    shown += ["train_error", "test_error", "n_test", "hyperplanes", "orders", "prior"]
     return pd.DataFrame(
         [
             {

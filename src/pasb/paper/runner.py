@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 import pasb
 from pasb.errors import CheckpointError
-from pasb.paper.cells import Cell, Context, keep, path_of
+from pasb.paper.cells import ANY, Cell, Context, keep, path_of
 from pasb.paper.experiments import EXPERIMENTS
 
 PATIENCE = 30.0  # seconds for running cells to stop, once they were told to
@@ -54,9 +54,10 @@ def run_cells(
             if len(batch) > 1:
                 yield from _run_together(batch, context)
                 continue
-            result = _run(batch[0], context)
-            yield batch[0], result
-            if result is None and not time.time() > context.deadline:
+            cell, late = batch[0], _too_late(batch[0], context)
+            result = None if late else _run(cell, context)
+            yield cell, result
+            if result is None and not late and time.time() < context.deadline:
                 raise KeyboardInterrupt  # the classifier took it
         return
     yield from _in_processes(todo, context, jobs)
@@ -102,14 +103,14 @@ def _in_processes(
                 yield running.pop(future), future.result()
     except BaseException:
         stop.set()
-        for future in running:
-            future.cancel()
-        wait(running, timeout=PATIENCE)
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
+        workers = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
+        busy = [future for future in running if future.running()]
+        if wait(busy, timeout=PATIENCE).not_done:  # in what knows no stopping
+            for worker in workers:
+                worker.terminate()
+        raise
+    pool.shutdown()
 
 
 def _start_worker(stop: Any) -> None:
@@ -122,11 +123,17 @@ def _work(cell: Cell, context: Context) -> dict[str, Any] | None:
     return _run(cell, context._replace(stopped=_stop.is_set))
 
 
+def _too_late(cell: Cell, context: Context) -> bool:
+    """Whether there is no time for a cell; the peers know no stopping once they have begun."""
+    needed = EXPERIMENTS[cell.experiment].seconds(cell) if cell.scheme == ANY else 0.0
+    return time.time() + needed > context.deadline
+
+
 def _run(cell: Cell, context: Context) -> dict[str, Any] | None:
-    if context.over():
+    experiment = EXPERIMENTS[cell.experiment]
+    if context.over() or _too_late(cell, context):
         return None
     began = time.perf_counter()
-    experiment = EXPERIMENTS[cell.experiment]
     try:
         with threadpool_limits(1):
             try:

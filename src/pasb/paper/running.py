@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pasb.paper.cells import Cell, Context
 from pasb.paper.experiments import EXPERIMENTS
@@ -30,8 +30,15 @@ def estimate(cells: Sequence[Cell]) -> float:
     return sum(EXPERIMENTS[cell.experiment].seconds(cell) for cell in cells)
 
 
-def run(names: Sequence[str], cells: Sequence[Cell], context: Context, jobs: int) -> bool:
-    """Run what is not finished, and write the outputs; whether everything is finished.
+class Outcome(NamedTuple):
+    """How many cells broke down, and how many are left for another time."""
+
+    n_failed: int
+    n_left: int
+
+
+def run(names: Sequence[str], cells: Sequence[Cell], context: Context, jobs: int) -> Outcome:
+    """Run what is not finished, and write the outputs.
 
     Parameters
     ----------
@@ -53,18 +60,17 @@ def run(names: Sequence[str], cells: Sequence[Cell], context: Context, jobs: int
                     failed[cell] = result["failed"]
         except KeyboardInterrupt:
             interrupted = True
-    left = unfinished(cells, context)
+    n_left = len(unfinished(cells, context)) - len(failed)
     for name in names:
         seed = cells[0].seed if cells else 0
         for path in write_outputs(EXPERIMENTS[name], context.folder, context.folder, seed):
             print(path)
     for cell, error in failed.items():
         print(f"Broke down: {cell.experiment} {cell.name}: {error}", file=sys.stderr)
-    if len(left) > len(failed):
+    if n_left:
         why = "Interrupted" if interrupted else "Not finished in time"
-        words = f"{why}: {len(left) - len(failed)} cells are left; the same command goes on."
-        print(words, file=sys.stderr)
-    return not left
+        print(f"{why}: {n_left} cells are left; the same command goes on.", file=sys.stderr)
+    return Outcome(len(failed), n_left)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pasb.paper import costs, published
 from pasb.paper.cells import ANY, Cell, Context
 from pasb.paper.compare import against_published, explanations, overview, row_verdicts
 from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.fitting import fitted_model
 from pasb.paper.models import BUDGETS, MODELS, SCALED, WITHOUT_SCHEME, Run
 from pasb.paper.scores import active_expert_counts, error, probability_scores, size_and_best_draw
 from pasb.paper.subset import some_rows
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 PARTITIONS = {
     "iris": 5,
     "wine": 5,
-    "square": 5,
+    "square": 3,
     "glass": 5,
-    "vehicle": 10,
-    "segment": 3,
-    "waveform": 3,
+    "vehicle": 3,
+    "segment": 2,
+    "waveform": 2,
     "dna": 1,
     "satimage": 1,
 }
@@ -76,28 +77,32 @@ class ErrorRates(Experiment):
         """Fit, predict and score."""
         checkpoint = context.checkpoint(cell)
         X, y, _, _ = _data(cell)
-        model = _model(cell, context, checkpoint, [context.over])
+        run = _run_of(cell, context, checkpoint, [context.over])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence is part of the result
             began = time.perf_counter()
-            model.fit(X, y)
+            model, prior = fitted_model(run, MODELS[cell.what[1]], X, y)
             fitted = time.perf_counter()
         if getattr(getattr(model, "draws_", None), "interrupted", False):
             return None
-        result = _scored(cell, model, fitted - began)
+        result = _scored(cell, model, prior, fitted - began)
         shutil.rmtree(checkpoint, ignore_errors=True)
         return result
 
     def run_together(self, cells: Sequence[Cell], context: Context) -> list[dict[str, Any]]:
         """Fit all at once; the time of a fit is its share of the time of all."""
-        models = [_model(cell, context) for cell in cells]
+        runs = [_run_of(cell, context) for cell in cells]
+        models = [MODELS[cell.what[1]](run) for cell, run in zip(cells, runs, strict=True)]
         tables, labels = zip(*[_data(cell)[:2] for cell in cells], strict=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.perf_counter()
             pasb.fit_together(models, tables, labels)
             seconds = (time.perf_counter() - began) / len(cells)
-        return [_scored(cell, model, seconds) for cell, model in zip(cells, models, strict=True)]
+        return [
+            _scored(cell, model, run.prior if run.scheme == "paper" else "ours", seconds)
+            for cell, model, run in zip(cells, models, runs, strict=True)
+        ]
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """A row a cell."""
@@ -145,15 +150,13 @@ def _data(cell: Cell) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _model(cell: Cell, context: Context, checkpoint: Any = None, callbacks: Any = None) -> Any:
-    name = cell.what[1]
+def _run_of(cell: Cell, context: Context, checkpoint: Any = None, callbacks: Any = None) -> Run:
     scheme = "exact" if cell.scheme == ANY else cell.scheme
-    engine = context.engine if _softplus(name) else "cpu"
-    own = (context.n_jobs, checkpoint, callbacks, engine)
-    return MODELS[name](Run(cell.budget, scheme, cell.seed, *own))
+    engine = context.engine if _softplus(cell.what[1]) else "cpu"
+    return Run(cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, callbacks, engine=engine)
 
 
-def _scored(cell: Cell, model: Any, fit_seconds: float) -> dict[str, Any]:
+def _scored(cell: Cell, model: Any, prior: str, fit_seconds: float) -> dict[str, Any]:
     _, y, X_test, y_test = _data(cell)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -162,6 +165,7 @@ def _scored(cell: Cell, model: Any, fit_seconds: float) -> dict[str, Any]:
         predicted = time.perf_counter()
         result = {
             "engine": getattr(model, "engine", "cpu"),
+            "prior": prior,
             "n_train": len(y),
             "n_test": len(y_test),
             "error": error(prediction, y_test),
@@ -183,6 +187,8 @@ def tidy(results: Results) -> pd.DataFrame:
     frame.insert(1, "model", model)
     frame.insert(2, "partition", partition)
     frame = frame.drop(columns=["experiment", "what", "active_experts"], errors="ignore")
+    if "prior" not in frame:
+        frame["prior"] = "paper"
     for column in ("best_draw_error", "log_loss", "brier", "calibration_error", "worst_rhat"):
         if column not in frame:
             frame[column] = np.nan

@@ -147,6 +147,7 @@ class Ess(Experiment):
         frame = frame.assign(ess=frame["ess"] * DRAWS / frame["draws"])
         printed = published.effective_sample_sizes()
         rows, counts = [], {key: [0, 0] for key in OURS}
+        shares: dict[tuple[str, str], list[float]] = {key: [] for key in OURS}
         for index, paper in printed.to_dict("index").items():
             dataset, quantile, part = (str(name) for name in index)  # type: ignore[attr-defined]
             row = [f"{dataset}, {part}, {quantile}", number(paper["bayes_mlr"], 0)]
@@ -160,7 +161,9 @@ class Ess(Experiment):
                     row.append("-")
                     continue
                 low, high = _interval(values)
-                row.append(f"{values.mean():.0f} ({low:.0f} to {high:.0f})")
+                noise = f" ({low:.0f} to {high:.0f})" if len(values) > 1 else ""
+                row.append(f"{values.mean():.0f}{noise}")
+                shares[model, scheme].append(float(values.mean()) / paper[model])
                 holds = high >= paper[model]
                 counts[model, scheme][0] += holds
                 counts[model, scheme][1] += 1
@@ -170,8 +173,10 @@ class Ess(Experiment):
         rows_head = ["", "paper, Bayes MLR", "paper, paSB-MLR"]
         rows_head += [f"{_title(model)}, {_scheme(scheme)}" for model, scheme in OURS]
         held = "; ".join(
-            f"{_title(model)}, {_scheme(scheme)}: {held} of {total}"
+            f"{_title(model)}, {_scheme(scheme)}, {held} of {total} (in the median "
+            f"{np.median(shares[model, scheme]):.2f} of the paper's number)"
             for (model, scheme), (held, total) in counts.items()
+            if total
         )
         trials = frame.groupby("budget")["trial"].nunique().to_dict()
         budgets = ", ".join(f"{name} ({n} trials)" for name, n in trials.items())
@@ -181,7 +186,7 @@ class Ess(Experiment):
             "initial sequence of autocorrelations of mcmcse 1.1 (see `pasb.paper.effective` for "
             "why); batch means, as in mcmcse from 1.2 on, are in the CSV. Probabilities that do "
             f"not vary at all have no effective sample size and are left out. Budgets: {budgets}. "
-            f"At least the paper's number, or it lies within the interval: {held} cells."
+            f"Cells with at least the paper's number, or with it in the interval: {held}."
         )
         return text + "\n\n" + table([*rows_head, "verdict, in this order"], rows)
 

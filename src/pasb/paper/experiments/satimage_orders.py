@@ -14,6 +14,7 @@ from pasb.paper import costs
 from pasb.paper.cells import Cell, Context, largest
 from pasb.paper.chains import rows_of, run_chains, softplus_model
 from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.fitting import fitted_model
 from pasb.paper.markdown import number, table
 from pasb.paper.models import BUDGETS, Run, softplus
 from pasb.paper.subset import some_rows
@@ -183,15 +184,20 @@ def _inferred(cell: Cell, context: Context, X: Any, y: Any) -> dict[str, Any] | 
 
     checkpoint = context.checkpoint(cell)
     run = Run(cell.budget, cell.scheme, cell.seed, context.n_jobs, checkpoint, [context.over])
-    model = softplus(run._replace(engine=context.engine), 5, 3, direction=cell.what[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X, y)
+        model, prior = fitted_model(
+            run._replace(engine=context.engine),
+            lambda run: softplus(run, 5, 3, direction=cell.what[0]),
+            X,
+            y,
+        )
     if model.draws_.interrupted:
         return None
     shutil.rmtree(checkpoint, ignore_errors=True)
     return {
         "engine": context.engine,
+        "prior": prior,
         "classes": model.classes_.tolist(),
         "orders": ["inferred"],
         "log_likelihood": [float(model.draws_.log_likelihood.mean())],
@@ -224,5 +230,6 @@ def _frame(results: Results) -> pd.DataFrame:
         for result in results
         for order, value in zip(result["orders"], result["log_likelihood"], strict=True)
     ]
-    best = largest(rows, lambda row: (row["direction"], row["scheme"], row["order"]))
+    finite = [row for row in rows if np.isfinite(row["log_likelihood"])]
+    best = largest(finite, lambda row: (row["direction"], row["scheme"], row["order"]))
     return pd.DataFrame(best).sort_values(["direction", "scheme", "order"], ignore_index=True)

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from pasb import datasets
 from pasb.paper import costs
-from pasb.paper.cells import Cell, Context
+from pasb.paper.cells import Cell, Context, largest
 from pasb.paper.chains import rows_of, run_chains, softplus_model
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.markdown import number, table
-from pasb.paper.models import Run
 from pasb.sweep import Problem
 
 if TYPE_CHECKING:
@@ -25,12 +24,13 @@ SIZE = 4  # K and T
 RINGS = (36, 28, 20, 12, 4)  # unit squares, from the frame inwards
 SWEEPS, KEPT = 20_000, 1_000
 KINDS = {"fixed": "aSB, suboptimal orders", "inferred": "paSB"}
-#: chains of each kind, chains in a cell, sweeps of the paper's, and rows
-CHAINS = {"smoke": 1, "quick": 1, "paper": 36}
-IN_A_CELL = {"cpu": 1, "cuda": 36}
-SHARE = {"smoke": 0.0002, "quick": 0.01, "paper": 1.0}
+#: chains of each kind: on a GPU they are one cell, on a CPU each is one
+BATCH = {"smoke": 2, "quick": 24, "paper": 24}
+ON_CPU = {"smoke": 1, "quick": 1, "paper": 24}
+#: the paper's sweeps, or fewer: on a CPU, on a GPU
+SHARES = {"smoke": (0.0002, 0.0002), "quick": (0.005, 0.05), "paper": (1.0, 1.0)}
 ROWS = {"smoke": 700, "quick": 8000, "paper": 8000}
-GPU_CHAIN = 4e-3  # seconds of a sweep of one chain in a batch, on one H200
+GPU_CHAIN = 8e-3  # seconds of a sweep of one chain in a batch, on one H200; not measured yet
 
 
 class Square101(Experiment):
@@ -43,12 +43,13 @@ class Square101(Experiment):
     def cells(
         self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
     ) -> list[Cell]:
-        """On a GPU 36 chains are one cell, on a CPU each is one."""
-        size = min(CHAINS[budget], IN_A_CELL[engine])
+        """On a GPU all chains of a kind are one cell, on a CPU each is one."""
+        size = BATCH[budget] if engine == "cuda" else 1
+        number = size if engine == "cuda" else ON_CPU[budget]
         return [
             Cell(self.name, (kind, first, size), budget, scheme, seed)
             for scheme in schemes
-            for first in range(0, CHAINS[budget], size)
+            for first in range(0, number, size)
             for kind in KINDS
         ]
 
@@ -56,7 +57,7 @@ class Square101(Experiment):
         """A hundred sticks of sixteen vectors."""
         if cell.budget == "smoke":
             return 3 * costs.SMOKE
-        sweeps, chains = SWEEPS * SHARE[cell.budget], cell.what[2]
+        sweeps, chains = _sweeps(cell), cell.what[2]
         if chains > 1:
             return sweeps * chains * GPU_CHAIN
         return sweeps * costs.softplus_sweep(8000, 3, 101, SIZE * SIZE, cell.scheme)
@@ -81,8 +82,8 @@ class Square101(Experiment):
             )
             for k in numbers
         ]
-        n_sweeps = max(4, round(SWEEPS * SHARE[cell.budget]))
-        n_kept = Run(cell.budget).sweeps(KEPT) if cell.budget == "paper" else n_sweeps // 4
+        n_sweeps = _sweeps(cell)
+        n_kept = min(KEPT, n_sweeps // 4)
         where = context.checkpoint(cell)
         ended = run_chains(problems, numbers, cell.seed, n_sweeps, n_kept, context, where)
         if ended is None:
@@ -150,12 +151,17 @@ class Square101(Experiment):
             "above aSB with orders that take the frame first and then ring after ring, with little "
             "overlap; all below -4000 for random orders that stay fixed. In the end 3482 of 3600 "
             "paSB chains have the frame on the first stick, and all on one of the first five. We "
-            f"run {CHAINS['paper']} chains of each kind. As printed, chains start from a random "
+            f"run {BATCH['paper']} chains of each kind. As printed, chains start from a random "
             "order; our defaults start from an order searched by penalised fits."
         )
         head = ["scheme", "kind", "chains", "sweeps", "mean log-likelihood", "range"]
         head += ["frame on stick 1, on 1 to 5", "budget"]
         return text + "\n\n" + table(head, rows)
+
+
+def _sweeps(cell: Cell) -> int:
+    on_cpu, on_gpu = SHARES[cell.budget]
+    return max(4, round(SWEEPS * (on_gpu if cell.what[2] > 1 else on_cpu)))
 
 
 def suboptimal_order(classes: NDArray, number: int) -> NDArray[np.int64]:
@@ -212,7 +218,6 @@ def _frame(results: Results) -> pd.DataFrame:
             }
             for k in range(size)
         ]
-    from pasb.paper.cells import largest
-
-    best = largest(rows, lambda row: (row["scheme"], row["kind"], row["chain"]))
+    finite = [row for row in rows if np.isfinite(row["log_likelihood"])]
+    best = largest(finite, lambda row: (row["scheme"], row["kind"], row["chain"]))
     return pd.DataFrame(best).sort_values(["scheme", "kind", "chain"], ignore_index=True)

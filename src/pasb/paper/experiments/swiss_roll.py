@@ -92,7 +92,8 @@ class SwissRoll(Experiment):
             if name in mine
         ]
         roll = datasets.make_swiss_roll(seed=0)
-        return planes(rows, roll.X, roll.y, CLASSES, ("x1", "x2")) if rows else None
+        inks = ("black", "blue")
+        return planes(rows, roll.X, roll.y, CLASSES, ("x1", "x2"), inks) if rows else None
 
     def section(self, results: Results) -> str:
         """How much the transformation gains."""
