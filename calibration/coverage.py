@@ -50,12 +50,12 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "logistic": Case(logistic, "forward", 300, 500, 1),
-    "robit, 6 df": Case(robit, "forward", 120, 400, 1),
-    "probit, reverse": Case(probit, "reverse", 120, 400, 1),
-    "softplus, K = T = 1": Case(softplus_1_1, "forward", 100, 500, 2),
-    "softplus, K = T = 2, reverse": Case(softplus_2_2, "reverse", 100, 500, 2),
-    "a user's probit": Case(own_probit, "forward", 60, 500, 2),
+    "logistic": Case(logistic, "forward", 250, 500, 1),
+    "robit, 6 df": Case(robit, "forward", 100, 400, 1),
+    "probit, reverse": Case(probit, "reverse", 100, 400, 1),
+    "softplus, K = T = 1": Case(softplus_1_1, "forward", 80, 500, 2),
+    "softplus, K = T = 2, reverse": Case(softplus_2_2, "reverse", 80, 500, 2),
+    "a user's probit": Case(own_probit, "forward", 50, 500, 2),
 }
 N_PROBABILITIES = len(PLACES) * N_CATEGORIES
 

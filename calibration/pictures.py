@@ -21,7 +21,9 @@ def _panels(n: int, width: float = 3.1, height: float = 2.0):
     return figure, axes[:n]
 
 
-def _save(figure, path: Path) -> None:
+def _save(figure, path: Path, x: str, y: str) -> None:
+    figure.supxlabel(x, fontsize=style.SMALL, color=style.INK)
+    figure.supylabel(y, fontsize=style.SMALL, color=style.INK)
     figure.savefig(path, dpi=80, metadata={"Software": None})
 
 
@@ -69,7 +71,7 @@ def ecdf_differences(scenarios: list[dict], n_draws: int, path: Path) -> None:
                 colour = style.COLOURS[4]
             ax.plot(*_difference(column, n_draws), color=colour, linewidth=0.7, alpha=0.75)
         _finish(ax, f"{one['name']} ({len(ranks)})")
-    _save(figure, path)
+    _save(figure, path, "rank of the truth, as a share", "ECDF minus uniform")
 
 
 def mistakes(results: list[dict], n_draws: int, path: Path) -> None:
@@ -81,7 +83,7 @@ def mistakes(results: list[dict], n_draws: int, path: Path) -> None:
         colour = style.COLOURS[4] if one["sbc"]["fails"] else style.COLOURS[0]
         ax.plot(*_difference(ranks, n_draws), color=colour, linewidth=1.2)
         _finish(ax, f"{one['what']}: {one['sbc']['where']} ({len(ranks)})")
-    _save(figure, path)
+    _save(figure, path, "rank of the truth, as a share", "ECDF minus uniform")
 
 
 def coverage(results: dict, path: Path) -> None:
@@ -107,7 +109,7 @@ def coverage(results: dict, path: Path) -> None:
         _finish(ax, f"{one['name']} ({one['n_replicates']})")
         ax.set_xticks(levels, [f"{v:.0%}" for v in levels])
     axes[0].legend(fontsize=7, frameon=False)
-    _save(figure, path)
+    _save(figure, path, "level of the interval", "coverage minus level")
 
 
 def reliability(results: list[dict], names: list[str], path: Path) -> None:
@@ -134,4 +136,4 @@ def reliability(results: list[dict], names: list[str], path: Path) -> None:
         ax.set_ylim(0.0, 1.03)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower right", fontsize=8, frameon=False)
-    _save(figure, path)
+    _save(figure, path, "probability of the predicted class", "share that was right")

@@ -85,8 +85,9 @@ RELIABILITY = """## Predictions on real data
 Every model on the bundled sets, beside scikit-learn's classifiers as they are and calibrated by
 `CalibratedClassifierCV` (5 folds; glass 3). Test rows of the paper's partitions, pooled ({sets}).
 *Expected calibration error* (ECE) of the predicted class, {n_bins} bins; even a calibrated
-classifier has one, and a star marks those beyond its 95 % point. Two chains of {short} each (dna
-and satimage 300 + 300); softplus one chain a direction, on dna with 3 experts of 1 layer.
+classifier has one, and a star marks those beyond its 95 % point. Two chains of 500 sweeps of
+warm-up and 500 draws (300 and 300 for dna and satimage); softplus one chain a direction, on dna
+with 3 experts of 1 layer.
 """
 
 
@@ -185,7 +186,7 @@ def _reliability(results: dict, folder: Path) -> str:
     models = list(dict.fromkeys(one["model"] for one in rows))
     table = {(one["data"], one["model"]): one for one in rows}
     listed = ", ".join(f"{name} {n}" for name, n in results["partitions"].items())
-    out = RELIABILITY.format(sets=listed, n_bins=results["n_bins"], short=results["sweeps"])
+    out = RELIABILITY.format(sets=listed, n_bins=results["n_bins"])
     rule = " --- |" * (len(sets) + 1)
     for key, title in (
         ("ece", "Expected calibration error"),
