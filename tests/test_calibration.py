@@ -1,69 +1,113 @@
-"""Simulation-based calibration: run by `make calibrate`.
+"""The calibration suite itself, in small; `make calibrate` runs all of it.
 
-Draw parameters and data from prior and model, sample the posterior, and rank the truth
-among the draws: the ranks are uniform if and only if the posterior is right (Talts,
-Betancourt, Simpson, Vehtari and Gelman 2018). The quantities are class probabilities at
-two covariate values and the log-likelihood, which mean the same in every order.
+A right sampler passes, a wrong one is caught, and the law of the test statistic is exact.
 """
 
 from __future__ import annotations
 
+import sys
+from itertools import product
+from pathlib import Path
+
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
-from pasb.binary import Logistic
-from pasb.binary.base import Keys
-from pasb.rows import Rows, blocked
-from pasb.sticks import log_probabilities, simulate_categories
-from pasb.sweep import Problem, Sweeper
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-N_CATEGORIES, N_ROWS = 3, 40
-N_DRAWS, EVERY, WARMUP = 99, 6, 120
-N_REPLICATES, N_BINS = 600, 20
-
-X = np.column_stack([np.ones(N_ROWS), np.linspace(-1.7, 1.7, N_ROWS)])
-PLACES = blocked(np.array([[1.0, -1.0], [1.0, 0.6]]))
+from calibration import coverage, geweke, reliability, report, sbc
+from calibration.mistakes import MISTAKES, RIGHT, WRONG
+from calibration.replicates import N_DRAWS, rank
+from calibration.scenarios import SCENARIOS, worked_examples
+from calibration.uniformity import band, counts_up_to, p_value, pointwise, stays_inside
 
 
-def probabilities(model, coef, order, where, n):
-    success, failure = model.log_probabilities({"coef": coef[None]}, where)
-    return np.exp(log_probabilities(success[0, :, :n], failure[0, :, :n], order))
+@pytest.mark.parametrize("gamma", [0.01, 0.1, 0.3, 0.7])
+def test_the_law_of_the_smallest_p_value_is_exact(gamma):
+    n, n_draws = 5, 3
+    inside = [
+        pointwise(counts_up_to(np.array(ranks), n_draws), n).min() > gamma
+        for ranks in product(range(n_draws + 1), repeat=n)
+    ]
+    assert stays_inside(gamma, n, n_draws) == pytest.approx(np.mean(inside), abs=1e-12)
 
 
-def quantities(model, coef, order, y):
-    at_places = probabilities(model, coef, order, PLACES, 2)
-    own = probabilities(model, coef, order, blocked(X), N_ROWS)[y, np.arange(N_ROWS)]
-    return np.append(at_places.ravel(), np.log(own).sum())
+def test_a_band_holds_what_it_says():
+    n, n_draws = 200, 31
+    low, high = band(0.05, n, n_draws)
+    share = np.arange(1, n_draws + 1) / (n_draws + 1)
+    assert (low <= np.ceil(n * share)).all()
+    assert (high >= np.floor(n * share)).all()
+    edge = pointwise(low - 1, n).max()
+    assert 0.95 <= stays_inside(edge, n, n_draws) < 0.97
 
 
-def ranks_of_one_replicate(model, fixed, seed, replicate):
-    rng = np.random.default_rng([seed, replicate])
-    order = np.array([2, 0, 1]) if fixed else rng.permutation(N_CATEGORIES)
-    coef = np.array([model.simulate(2, rng)["coef"] for _ in range(N_CATEGORIES)])
-    success, failure = model.log_probabilities({"coef": coef[None]}, blocked(X))
-    y = simulate_categories(success[0, :, :N_ROWS], failure[0, :, :N_ROWS], order, rng=rng)
-    truth = quantities(model, coef, order, y)
-    problem = Problem(Rows.of(X, y, N_CATEGORIES), model, fixed_order=order if fixed else None)
-    sweeper = Sweeper(problem)
-    state = sweeper.start(Keys(seed, replicate, 0))
-    below = np.zeros(len(truth))
-    for sweep in range(1, WARMUP + N_DRAWS * EVERY + 1):
-        sweeper.sweep(state, Keys(seed, replicate, sweep))
-        if sweep > WARMUP and (sweep - WARMUP) % EVERY == 0:
-            below += quantities(model, state.parameters["coef"], state.order, y) < truth
-    return below
+def test_even_ranks_pass_and_others_fail():
+    even = np.tile(np.arange(32), 8)
+    assert p_value(even, 31) > 0.999
+    assert p_value(even // 2, 31) < 1e-11
+    assert p_value(np.repeat([0, 31], 128), 31) < 1e-11
 
 
-@pytest.mark.slow
+def test_ties_are_broken_evenly():
+    rng = np.random.default_rng(0)
+    assert {rank(1.0, np.array([0.0, 1.0, 1.0, 2.0]), rng) for _ in range(100)} == {1, 2, 3}
+    assert rank(3.0, np.zeros(5), rng) == 5
+
+
+@pytest.mark.statistical(level=5e-7)
+def test_the_logistic_model_passes(level):
+    scenario = SCENARIOS["logistic, forward, marginal sticks, sampled order"]
+    ranks = sbc.run_replicates(scenario, 50, jobs=1)
+    assert ranks.values.shape == (50, len(ranks.names))
+    assert ranks.values.min() >= 0
+    assert ranks.values.max() <= N_DRAWS
+    assert sbc.p_values(ranks.values).min() > level / len(ranks.names)
+
+
 @pytest.mark.statistical(level=1e-6)
-@pytest.mark.parametrize("fixed", [True, False], ids=["fixed", "inferred"])
-@pytest.mark.parametrize("moves", ["mixed", "gibbs"])
-def test_ranks_are_uniform(moves, fixed, seed, level):
-    model = Logistic(moves=moves, shape=3.0, rate=3.0)
-    ranks = np.array([ranks_of_one_replicate(model, fixed, seed, k) for k in range(N_REPLICATES)])
-    expected = N_REPLICATES / N_BINS
-    for column in ranks.T:
-        counts = np.bincount((column * N_BINS // (N_DRAWS + 1)).astype(int), minlength=N_BINS)
-        statistic = np.sum((counts - expected) ** 2 / expected)
-        assert statistic < chi2.isf(level / ranks.shape[1], N_BINS - 1), counts
+def test_an_update_in_steps_passes_and_a_wrong_factor_is_caught(level):
+    right, wrong = RIGHT[0].scenario, WRONG[0].scenario
+    n = 400
+    assert geweke.deviation(right.model(), n, right.seed, fixed=True).p > level
+    assert geweke.deviation(wrong.model(), n, wrong.seed, fixed=True).p < geweke.LIMIT
+    assert sbc.p_values(sbc.run_replicates(wrong, 60, jobs=1).values).min() < sbc.LIMIT
+
+
+def test_a_wrong_order_of_hyperparameters_is_caught():
+    scenario = MISTAKES["mistake: softplus: weights before the mass"].scenario
+    worst = geweke.deviation(scenario.model(), 1000, scenario.seed, fixed=True)
+    assert worst.p < geweke.LIMIT
+    assert "mass" in worst.what or "weight" in worst.what
+
+
+def test_users_models_are_those_of_the_guide():
+    assert list(worked_examples()) == ["Probit", "ComplementaryLogLog"]
+
+
+def test_coverage_counts_intervals_that_hold_the_truth():
+    hits = coverage.replicate("logistic", 0)
+    assert hits.shape == (len(coverage.LEVELS), coverage.N_PROBABILITIES + 6)
+    assert (hits[1:] >= hits[:-1]).all()  # wider intervals hold more
+
+
+def test_expected_calibration_error():
+    sure = np.tile([0.9, 0.1], (200, 1))
+    truth = np.zeros((200, 2), dtype=bool)
+    truth[:100, 0] = truth[100:, 1] = True
+    figures = reliability.figures([(sure[:80], truth[:80]), (sure[80:], truth[80:])])
+    assert figures["ece"] == pytest.approx(0.4)
+    assert figures["overconfidence"] == pytest.approx(0.4)
+    assert figures["error"] == pytest.approx(0.5)
+    assert figures["ece"] > figures["ece_by_chance"][1]
+
+
+def test_the_report_says_whether_a_part_failed(tmp_path):
+    name = "logistic, forward, marginal sticks, fixed order"
+    one = sbc.run_one(SCENARIOS[name], 0.0, 1, lambda line: None)
+    assert one["n_replicates"] == 50
+    results = sbc.judged([one])
+    assert results["passed"]
+    assert not sbc.judged([{**one, "p": [1e-9]}])["passed"]
+    report.write({"sbc": results}, tmp_path)
+    assert name in (tmp_path / "calibration.md").read_text()
+    assert (tmp_path / "calibration" / "sbc_logistic.png").stat().st_size > 5000

@@ -156,6 +156,7 @@ def changed_meta(meta, changes):
         if not spots:
             break
         holder, key = spots[int(place * len(spots))]
+        value = copy.deepcopy(value)  # strategies hand out the same object again and again
         if what == "set":
             holder[key] = value
         elif what == "drop":

@@ -1,0 +1,1 @@
+"""Calibration of samplers and predictions; `python calibration/run.py` writes the report."""
