@@ -15,7 +15,7 @@ from pasb.binary.logistic import Logistic
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_kernels import draw_latents
-from pasb.binary.softplus_rows import draw_active
+from pasb.binary.softplus_rows import draw_active, log_expm1
 from pasb.gaussian import draw_by_qr
 from pasb.rows import BLOCK, Rows, blocked
 from pasb.sticks import simulate_categories
@@ -185,6 +185,13 @@ def test_latents_of_hopeless_rows_are_finite():
         assert np.isfinite(exposure).all()
         assert np.isfinite(theta).all()
         assert (theta > 0).all()
+
+
+def test_log_expm1_in_full_precision():
+    v = np.concatenate([np.geomspace(1e-300, 700, 400), [0.999, 1.0, 1.001]])
+    ours = np.array([log_expm1(math.log(x), x) for x in v])
+    exact = [float(np.log(np.expm1(np.longdouble(x)))) for x in v]
+    assert ours == pytest.approx(exact, rel=1e-14, abs=2e-15)
 
 
 def statistics(orders, parameters, y):

@@ -66,7 +66,7 @@ class Predictor(NamedTuple):
         out = np.empty((len(X), n_categories))
 
         def fill(rows: slice) -> None:
-            total = 0.0
+            total = np.zeros((n_categories, 1))
             for _, part in self.chunks(X[rows]):
                 total = total + part.sum(axis=0)
             # each draw sums to one up to rounding; so shall the mean

@@ -255,12 +255,12 @@ class Sweeper:
         for stick, category in enumerate(state.order[:-1]):
             parts = self._parts(state.order, stick)
             tasks += self.sampler.tasks(state.parameters, int(category), stick, parts, keys)
-        self._do(tasks)
+        self._do(tasks, self.sampler.breadth)
 
-    def _do(self, tasks: Sequence[Task]) -> None:
+    def _do(self, tasks: Sequence[Task], breadth: int = 1) -> None:
         """Run tasks, with the help of other threads where that is worth it."""
         if self.shares:
-            self.helpers.run(tasks)
+            self.helpers.run(tasks, breadth)
         else:
             one_by_one(tasks)
 

@@ -57,9 +57,12 @@ class Helpers:
         with self._lock:
             self.n_free += n
 
-    def run(self, tasks: Sequence[Task]) -> None:
-        """Run all tasks and what they lead to; the first error is raised when none runs."""
-        n = self._borrow() if tasks else 0
+    def run(self, tasks: Sequence[Task], breadth: int = 1) -> None:
+        """Run all tasks and what they lead to; the first error is raised when none runs.
+
+        `breadth` is how many tasks each of them leads to that can run at the same time.
+        """
+        n = self._borrow(len(tasks) * breadth - 1)
         if n == 0:
             one_by_one(tasks)
             return
@@ -72,12 +75,12 @@ class Helpers:
         finally:
             self.add(n)
 
-    def _borrow(self) -> int:
-        """Take what is free: one task may lead to many."""
-        if self.n_free == 0:
+    def _borrow(self, most: int) -> int:
+        if self.n_free <= 0 or most <= 0:
             return 0
         with self._lock:
-            n, self.n_free = self.n_free, 0
+            n = min(self.n_free, most)
+            self.n_free -= n
             for _ in range(n - len(self._threads)):
                 name = f"pasb-help-{len(self._threads)}"
                 self._threads.append(threading.Thread(target=self._help, name=name, daemon=True))

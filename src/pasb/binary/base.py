@@ -76,6 +76,9 @@ class BinarySampler(ABC):
     #: coefficient vectors of a category
     n_vectors: int = 1
 
+    #: tasks of an update that can run at the same time
+    breadth: int = 1
+
     @abstractmethod
     def start(self, keys: Keys) -> Parameters:
         """Parameters to start a chain from."""

@@ -72,12 +72,23 @@ def draw_log_arrival(log_rate, log_weight, log_q, stream):
     return min(log_v, log_q), stream
 
 
-@kernel
+@inlined_sampler
 def log_expm1(log_v, v):
     """log(e^v - 1), for v of any size."""
-    if log_v < LINEAR_BELOW:
-        return log_v
-    return v + math.log1p(-math.exp(-v)) if v > 1.0 else math.log(math.expm1(v))
+    if v > 1.0:
+        return v + math.log1p(-math.exp(-v))
+    # the power series of log((e^v - 1) / v)
+    z = v * v
+    p = 43867.0 / 91963695909076992000.0
+    p = p * z - 3617.0 / 170729965486080000.0
+    p = p * z + 1.0 / 1046139494400.0
+    p = p * z - 691.0 / 15692092416000.0
+    p = p * z + 1.0 / 479001600.0
+    p = p * z - 1.0 / 9676800.0
+    p = p * z + 1.0 / 181440.0
+    p = p * z - 1.0 / 2880.0
+    p = p * z + 1.0 / 24.0
+    return log_v + v * (0.5 + v * p)
 
 
 @inlined_sampler

@@ -45,7 +45,7 @@ class SoftplusSampler(BinarySampler):
         n, n_categories = rows.n_columns, rows.n_categories
         n_experts, n_layers = int(model.n_experts), int(model.n_layers)
         self.size = (n_experts, n_layers, n)
-        self.n_vectors = n_experts * n_layers
+        self.n_vectors, self.breadth = n_experts * n_layers, n_experts
         # sums of log-probabilities, and the coefficients and weights they belong to
         self.sums = np.zeros((2, n_categories, n_categories))
         self.summed_coef = np.full((n_categories, *self.size), np.nan)
