@@ -22,11 +22,13 @@ rows = Rows.of(X, np.arange(7) % 3, 3)
 order = np.array([2, 0, 1])
 cases = [
     (dict(fixed_order=order, direction="reverse", augmented=True), False),
-    (dict(fixed_order=order), True),  # every draw by reflections
+    (dict(fixed_order=order), True),  # every draw by reflections of all rows
+    (dict(fixed_order=order), True),  # of the factor of light rows, and heavy rows
     (dict(), False),
     (dict(scheme="paper"), False),
 ]
-for settings, fails in cases:
+for case, (settings, fails) in enumerate(cases):
+    gpu.LEAST_LIGHT, gpu.HEAVY = (2.0, 1e6) if case == 1 else (1e-7, 0.1)
     problem = Problem(rows, Softplus(n_experts=2, n_layers=2), swaps_only=True, **settings)
     sweeper = Sweeper(problem)
     state = sweeper.start(Keys(5, 1, 0))

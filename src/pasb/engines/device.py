@@ -23,7 +23,8 @@ def simulated() -> bool:
 
 # threads of a block; the simulator has a Python thread for each
 THREADS = 4 if simulated() else 128
-LANES, GROUP = (2, 2) if simulated() else (128, 4)  # of a block with two axes
+MANY_THREADS = 4 if simulated() else 512
+FEW_LANES, MANY_LANES = (1, 2) if simulated() else (32, 128)  # threads that share a column
 
 
 def array_module() -> Any:

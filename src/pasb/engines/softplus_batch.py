@@ -23,8 +23,7 @@ from pasb.binary.softplus import Softplus
 from pasb.engines import softplus_centre as centre
 from pasb.engines import softplus_rows as row_kernels
 from pasb.engines.device import (
-    GROUP,
-    LANES,
+    MANY_THREADS,
     THREADS,
     Launcher,
     array_module,
@@ -109,7 +108,7 @@ class SoftplusBatch:
     @property
     def _bytes_of_a_chain(self) -> int:
         experts, n = self.n_sticks * self.n_experts, self.n_columns
-        by_row = experts * (3 * 8 + 1 + 2 * 8 * self.n_layers)
+        by_row = experts * (4 * 8 + 1 + 2 * 8 * self.n_layers)
         sums = self.n_slots * self.n_experts * self.n_layers
         numbers = sums * (self.n_rows + 4 * n) + experts * (3 * n * n // 2 + 5 * n)
         return by_row * self.n_rows + 8 * numbers
@@ -168,6 +167,7 @@ class SoftplusBatch:
             "theta": (t, v, rows),
             "log_exposure": (v, rows),
             "weights": (v, rows),
+            "light": (v, rows),
             "shares": (v, rows),
             "own_coef": (t, v, n),
             "own_weight": (v, 1),
@@ -274,6 +274,8 @@ class SoftplusBatch:
             xp.matmul(self._by_table("weights"), arrays["products"], out=self._by_table("gram"))
             xp.matmul(self._by_table("shares"), arrays["by_row"], out=self._by_table("linear"))
             self._play(f"coefficients {layer}", partial(self._draw_coefficients, layer))
+            xp.matmul(self._by_table("light"), arrays["products"], out=self._by_table("gram"))
+            self._play(f"rest {layer}", partial(self._draw_rest, layer))
             self._predict(layer)
         self._play("hyperparameters", self._draw_hyperparameters)
 
@@ -314,22 +316,26 @@ class SoftplusBatch:
         self._launch(row_kernels.add_exposure, grid, THREADS, *arrays)
 
     def _draw_coefficients(self, layer: int) -> None:
-        """Coefficients of one layer of all experts of all sticks."""
-        own = f"own_coef {layer}"
-        more = 1 if self.n_columns < MANY_COLUMNS else 4
+        """Coefficients of one layer of all experts of all sticks, where Cholesky does it."""
         self._launch(
             centre.draw_coefficients,
             self.n_vectors,
-            more * THREADS,
+            THREADS if self.n_columns < MANY_COLUMNS else MANY_THREADS,
             *("gram", "linear", "precision", layer, "slots", "names", "sweep"),
-            *("factors", "scales", "works", own, "coef", "failed"),
+            *("factors", "scales", "works", f"own_coef {layer}", "coef", "failed"),
         )
+        grid = (self._row_blocks, self.n_vectors)
+        self._launch(centre.lighten, grid, THREADS, "weights", "failed", "light")
+
+    def _draw_rest(self, layer: int) -> None:
+        """Those where it does not; `gram` is now that of the light rows."""
         self._launch(
             centre.draw_by_reflections,
             self._n_stacks,
-            (LANES, GROUP),
-            *("table", "weights", "linear", "precision", layer, "slots", "names", "sweep"),
-            *("stacks", "factors", "scales", "works", own, "coef", "failed", "guards"),
+            MANY_THREADS,
+            *("table", "weights", "gram", "linear", "precision", layer, "slots", "names", "sweep"),
+            *("stacks", "factors", "scales", "works", f"own_coef {layer}", "coef"),
+            *("failed", "guards"),
         )
 
     def _draw_hyperparameters(self) -> None:
