@@ -37,10 +37,10 @@ RANGES = {
 }
 COLUMNS = 20
 MEMORY = (  # model, rows, covariates, categories, draws, chains
-    ("softplus", 4435, 36, 6, 500, 1),
-    ("softplus", 20_000, 20, 4, 200, 1),
+    ("softplus", 4435, 36, 6, 100, 1),
+    ("softplus", 20_000, 20, 4, 50, 1),
     ("softplus", 100_000, 36, 4, 5, 1),
-    ("logistic", 4435, 36, 6, 1000, 4),
+    ("logistic", 4435, 36, 6, 500, 4),
     ("logistic", 100_000, 36, 4, 5, 2),
 )
 
