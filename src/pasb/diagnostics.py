@@ -16,6 +16,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+NUMBERS_AT_ONCE = 2**16  # ranks, scores and spectra take ten times as much
+
 
 def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rank-normalised split R-hat of (chain, draw, quantity) draws.
@@ -24,6 +26,10 @@ def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     if draws.shape[1] < 4:
         return np.full(draws.shape[2], np.nan)
+    return _in_parts(_split_rhat, draws)
+
+
+def _split_rhat(draws):
     halves = _halves(draws)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
     # chains that are constant, each at another value, have nothing left when folded
@@ -33,9 +39,13 @@ def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def bulk_ess(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bulk effective sample size of (chain, draw, quantity) draws, over all chains."""
-    n_chains, n_draws, n_quantities = draws.shape
-    if n_draws < 4:
-        return np.full(n_quantities, np.nan)
+    if draws.shape[1] < 4:
+        return np.full(draws.shape[2], np.nan)
+    return _in_parts(_bulk_ess, draws)
+
+
+def _bulk_ess(draws):
+    n_chains, n_draws, _ = draws.shape
     halves = _halves(draws)
     ess = _ess(_normal_scores(halves))
     return np.where(_constant(halves), float(n_chains * n_draws), ess)
@@ -99,6 +109,13 @@ class Diagnostics:
     def worst_ess(self) -> float:
         """The smallest effective sample size of all."""
         return float(min(np.min(self.ess_probability), self.ess_log_likelihood))
+
+
+def _in_parts(function, draws):
+    """Apply a function of each quantity to some of them after others, to save memory."""
+    step = max(1, NUMBERS_AT_ONCE // (draws.shape[0] * draws.shape[1]))
+    parts = [draws[:, :, k : k + step] for k in range(0, draws.shape[2], step)]
+    return np.concatenate([function(part) for part in parts]) if parts else np.empty(0)
 
 
 def _halves(draws):
