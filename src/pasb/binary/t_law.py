@@ -110,7 +110,7 @@ def t_pieces(df: float) -> NDArray[np.float64]:
     points = middles[:, None] + 0.5 * _width(df) * nodes
     values = np.array([_log_cdf(u, df, t_constant(df)) for u in points.ravel()])
     powers = nodes[:, None] ** np.arange(DEGREE + 1)
-    pieces = np.linalg.solve(powers, values.reshape(points.shape).T).T
+    pieces = np.ascontiguousarray(np.linalg.solve(powers, values.reshape(points.shape).T).T)
     pieces.setflags(write=False)
     return pieces
 
