@@ -155,11 +155,12 @@ def _mutations(results: dict, folder: Path) -> str:
         verdict = "passes" if one["right"] else "caught"
         if not one["as_it_should"]:
             verdict = "**wrong**"
-        out += f"| {one['what']} | {cells[0]} | {cells[1]} | {verdict} |\n"
+        joint, ranks = (cell.replace("|", "\\|") for cell in cells)
+        out += f"| {one['what']} | {joint} | {ranks} | {verdict} |\n"
     pictures.mistakes(results["mistakes"], results["n_draws"], folder / "mistakes.png")
     return out + (
         "\n![ECDF differences of the mistakes](calibration/mistakes.png)\n\n"
-        "The quantity with the least p-value of each; red where simulation-based calibration alone "
+        "The quantity with the least p-value of each; red where simulation-based calibration "
         "fails, replicates in brackets.\n"
     )
 
