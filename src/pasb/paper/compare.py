@@ -134,6 +134,8 @@ def row_verdicts(cells: pd.DataFrame) -> str:
             z = (mean - best["published"]) / np.hypot(se, best["published_se"])
             held = sum(cell[f"{scheme}_z"] <= LIMIT for cell in have)
             word = "as good or better" if z <= LIMIT else "worse"
+            if z > LIMIT and len(have) < len(every):
+                word = f"open, {len(have)} of {len(every)} models run"
             row.append(f"{mean:.2f} ± {se:.2f} ({TITLES[ours['model']]})")
             row.append(f"{word}; {held} of {len(have)} cells hold")
         rows.append(row)

@@ -11,7 +11,7 @@ from pasb.paper.cells import finished
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.models import BUDGETS
 
-DPI = 110
+DPI = 85
 
 
 def results_of(experiment: Experiment, folder: Path, seed: int) -> Results:
