@@ -55,7 +55,7 @@ def test_fixed_order_and_its_splits(seed):
 def test_splits_are_means_over_rows_and_draws(seed):
     X, y = line(seed, [0, 1, 2])
     model = fitted(StickLogisticClassifier(order=["a", "c", "b"], **FEW), X, y)
-    inner, categories = model._inner_rows(X), np.searchsorted(model.classes_, y)
+    inner, categories = model._inner_rows(X)[:], np.searchsorted(model.classes_, y)
     order = np.array([0, 2, 1])
     every = np.ones((1, 40), dtype=bool)
     splits = stick_splits(model, order, "forward", np.array([0]), every, inner, categories)
