@@ -35,7 +35,15 @@ def test_the_two_commands_are_there():
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "SECURITY.md", "docs/guide.md", "docs/method.md", "docs/trust.md"]
+    "name",
+    [
+        "README.md",
+        "SECURITY.md",
+        "docs/guide.md",
+        "docs/method.md",
+        "docs/trust.md",
+        "docs/paper.md",
+    ],
 )
 def test_links_lead_somewhere(name):
     path = ROOT / name

@@ -223,9 +223,11 @@ class Sweeper:
     def sweep(self, state: State, keys: Keys) -> None:
         """Advance `state` by one sweep, in place; a compiled one runs in one thread."""
         if self.compiled is not None:
-            state.log_likelihood, accepted = self.compiled(state.parameters, state.order, keys)
+            state.log_likelihood, accepted, proposed = self.compiled(
+                state.parameters, state.order, keys
+            )
             state.swaps_accepted += accepted
-            state.swaps_proposed += self.problem.n_swaps if self.infers else 0
+            state.swaps_proposed += proposed
             return
         settling = keys.sweep <= self.settling
         self._update_sticks(state, keys)

@@ -32,7 +32,8 @@ Parameters = dict[str, NDArray]
 Index = int | np.int64
 
 # Takes parameters, order and keys; gives the log-likelihood and the accepted swaps.
-CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int]]
+# Advances parameters and order; log-likelihood, and plain swaps accepted and proposed.
+CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int, int]]
 
 _counting = Lock()
 

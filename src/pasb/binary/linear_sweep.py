@@ -90,8 +90,8 @@ class LinearSweep:
 
     def __call__(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
-    ) -> tuple[float, int]:
-        """Advance parameters and order; return the log-likelihood and the accepted swaps."""
+    ) -> tuple[float, int, int]:
+        """Advance parameters and order; log-likelihood, swaps accepted and proposed."""
         if keys.sweep % EVERY == 1:
             self.known[:] = -1
             self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
@@ -116,11 +116,11 @@ class LinearSweep:
                 *self.work,
                 *keys,
             )
-        return log_likelihood, 0
+        return log_likelihood, 0, 0
 
     def _full(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
-    ) -> tuple[float, int]:
+    ) -> tuple[float, int, int]:
         sampler, table, n = self.sampler, self.table, len(order)
         for stick, category in enumerate(order[:-1].tolist()):
             sampler.update(parameters, category, stick, self._parts(order, stick), keys)
@@ -133,13 +133,14 @@ class LinearSweep:
         sums = (table.accept, table.reject)
         sampler.log_sums(parameters, *(sums if sampler.forward else sums[::-1]))
         self.joint.refresh(order, parameters, table, keys)
-        accepted = 0
+        accepted = proposed = 0
         if self.infers:
             for number in range(n - 1):
                 self.joint.swap_neighbours(order, parameters, table, keys, number)
             self.joint.draw_reference(order, parameters, table, keys)
             accepted = swap_moves(*table, order, self.n_swaps, keys.at(n))
-        return table.log_likelihood(order), accepted
+            proposed = self.n_swaps
+        return table.log_likelihood(order), accepted, proposed
 
     def _parts(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
         stop, go_on = (SUCCESS, FAILURE) if self.sampler.forward else (FAILURE, SUCCESS)
