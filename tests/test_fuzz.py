@@ -406,6 +406,30 @@ test_changed_archive = times(150, ARCHIVE, check_changed_archive)
 test_changed_archive_many = many(150, ARCHIVE, check_changed_archive)
 
 
+def test_coefficients_beyond_any_chain_are_refused(models):
+    path, _ = models["stacked"]
+    meta, arrays = store.read(path, "model")
+    arrays["draws_coef"][:] = 1e308
+    other = path.with_name("changed.pasb")
+    store.write(other, "model", meta, arrays)
+    with pytest.raises(FileFormatError, match="coef is so large"):
+        pasb.load(other)
+
+
+def test_messages_quote_little_of_a_file(models, tmp_path):
+    path, _ = models["logistic"]
+    long = "x" * 10_000
+    meta, arrays = store.read(path, "model")
+    store.write(tmp_path / "kind.pasb", long, meta, arrays)
+    with pytest.raises(FileFormatError) as refused:
+        pasb.load(tmp_path / "kind.pasb")
+    check_message(refused.value, tmp_path / "kind.pasb")
+    store.write(tmp_path / "run.pasb", "checkpoint-run", {"checkpoint_format": long}, {})
+    with pytest.raises(CheckpointError) as refused:
+        Checkpoint.peek(tmp_path)
+    check_message(refused.value, tmp_path)
+
+
 def test_nothing_in_a_file_is_executed(models, monkeypatch):
     """Neither pickle nor eval nor an import by name is within reach of a loader."""
 

@@ -170,7 +170,7 @@ class Checkpoint:
             raise CheckpointError(f"the checkpoint folder '{folder}' is a file; give a folder")
         try:
             meta, _ = store.read(folder / _RUN, _RUN_KIND)
-            written_by = store.describe(folder / _RUN)["version"]
+            written_by = store.describe(folder / _RUN)["version"][:40]
         except FileNotFoundError:
             return None
         except FileFormatError as error:
@@ -184,7 +184,7 @@ class Checkpoint:
         if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
             raise CheckpointError(
                 f"the checkpoint in '{folder}' is of checkpoint format "
-                f"{meta.get('checkpoint_format')}, and this pasb reads format "
+                f"{store.brief(meta.get('checkpoint_format'))}, and this pasb reads format "
                 f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
             )
         if not isinstance(meta.get("fingerprint"), dict):
@@ -365,7 +365,7 @@ def _read_segment(path: Path, chain: int, run: str) -> _Segment:
     for full_name, array in arrays.items():
         group, _, name = full_name.partition(".")
         if group not in groups:
-            raise FileFormatError(f"'{path}' has the unknown array {full_name!r}")
+            raise FileFormatError(f"'{path}' has the unknown array {store.brief(full_name)}")
         groups[group][name] = array
     if _length(groups["draws"]) != n_draws:
         raise FileFormatError(f"'{path}' does not hold the draws that it claims")
