@@ -30,6 +30,7 @@ from pasb.errors import CheckpointError, FileFormatError
 from pasb.folder_lock import LOCK_FILE, FolderLock
 
 CHECKPOINT_FORMAT = 1
+MOST_DIFFERENCES = 8  # that a message lists
 
 _RUN = "run.pasb"
 _RUN_KIND = "checkpoint-run"
@@ -450,10 +451,13 @@ def _unwritable(folder: Path, error: OSError) -> str:
 def _other_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> str:
     there, now = _leaves(stored), _leaves(given)
     differences = [
-        f"{'.'.join(key)} is {_short(there, key)} there and {_short(now, key)} now"
+        f"{'.'.join(key)[:60]} is {_short(there, key)} there and {_short(now, key)} now"
         for key in sorted(there.keys() | now.keys())
         if key not in there or key not in now or there[key] != now[key]
     ]
+    if len(differences) > MOST_DIFFERENCES:
+        more = len(differences) - MOST_DIFFERENCES
+        differences = [*differences[:MOST_DIFFERENCES], f"and {more} more"]
     return (
         f"the checkpoint in '{folder}' belongs to another run: {'; '.join(differences)}. "
         "Use another folder, or the original data and settings"
