@@ -83,7 +83,8 @@ binomial tests, one for each quantity and level: the least p-value is {least_p:.
 RELIABILITY = """## Predictions on real data
 
 Every model on the bundled sets, beside scikit-learn's classifiers as they are and calibrated by
-`CalibratedClassifierCV` (5 folds; glass 3). Test rows of the paper's partitions, pooled ({sets}).
+`CalibratedClassifierCV` (5 folds; glass 3). Test rows of the paper's partitions, pooled
+({sets}).
 *Expected calibration error* (ECE) of the predicted class, {n_bins} bins; even a calibrated
 classifier has one, and a star marks those beyond its 95 % point. Two chains of 500 sweeps of
 warm-up and 500 draws (300 and 300 for dna and satimage); softplus one chain a direction, on dna

@@ -324,7 +324,9 @@ test_changed_content_of_a_model_many = many(200, CONTENT, check_changed_content_
 
 member_names = st.sampled_from(
     ["../x", "/etc/passwd", "a/../../x", "0.bin", "pasb.json", "pasb.sha256", "C:\\x", "x\0y", "."]
-) | st.text(min_size=1, max_size=10)
+) | st.text(min_size=1, max_size=10).filter(
+    lambda name: name[0] != "\0"  # zipfile cannot write such a name
+)
 header_changes = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(["format", "format_version", "version", "kind"]), json_values),
@@ -404,6 +406,37 @@ ARCHIVE = {
 }
 test_changed_archive = times(150, ARCHIVE, check_changed_archive)
 test_changed_archive_many = many(150, ARCHIVE, check_changed_archive)
+
+
+def test_coefficients_beyond_any_chain_are_refused(models):
+    path, _ = models["stacked"]
+    meta, arrays = store.read(path, "model")
+    arrays["draws_coef"][:] = 1e308
+    other = path.with_name("changed.pasb")
+    store.write(other, "model", meta, arrays)
+    with pytest.raises(FileFormatError, match="coef is so large"):
+        pasb.load(other)
+
+
+def test_messages_quote_little_of_a_file(models, tmp_path):
+    path, _ = models["logistic"]
+    long = "x" * 10_000
+    meta, arrays = store.read(path, "model")
+    store.write(tmp_path / "kind.pasb", long, meta, arrays)
+    with pytest.raises(FileFormatError) as refused:
+        pasb.load(tmp_path / "kind.pasb")
+    check_message(refused.value, tmp_path / "kind.pasb")
+    store.write(tmp_path / "run.pasb", "checkpoint-run", {"checkpoint_format": long}, {})
+    with pytest.raises(CheckpointError) as refused:
+        Checkpoint.peek(tmp_path)
+    check_message(refused.value, tmp_path)
+    many_keys = {f"{k}{long}": long for k in range(100)}
+    run = {"checkpoint_format": 1, "fingerprint": many_keys}
+    store.write(tmp_path / "run.pasb", "checkpoint-run", run, {})
+    (tmp_path / "kind.pasb").unlink()
+    with pytest.raises(CheckpointError, match=r"and \d+ more") as refused:
+        MODELS["logistic"](checkpoint=tmp_path).fit(X, Y)
+    check_message(refused.value, tmp_path)
 
 
 def test_nothing_in_a_file_is_executed(models, monkeypatch):

@@ -30,6 +30,7 @@ from pasb.errors import CheckpointError, FileFormatError
 from pasb.folder_lock import LOCK_FILE, FolderLock
 
 CHECKPOINT_FORMAT = 1
+MOST_DIFFERENCES = 8  # that a message lists
 
 _RUN = "run.pasb"
 _RUN_KIND = "checkpoint-run"
@@ -170,7 +171,7 @@ class Checkpoint:
             raise CheckpointError(f"the checkpoint folder '{folder}' is a file; give a folder")
         try:
             meta, _ = store.read(folder / _RUN, _RUN_KIND)
-            written_by = store.describe(folder / _RUN)["version"]
+            written_by = store.describe(folder / _RUN)["version"][:40]
         except FileNotFoundError:
             return None
         except FileFormatError as error:
@@ -184,7 +185,7 @@ class Checkpoint:
         if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
             raise CheckpointError(
                 f"the checkpoint in '{folder}' is of checkpoint format "
-                f"{meta.get('checkpoint_format')}, and this pasb reads format "
+                f"{store.brief(meta.get('checkpoint_format'))}, and this pasb reads format "
                 f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
             )
         if not isinstance(meta.get("fingerprint"), dict):
@@ -365,7 +366,7 @@ def _read_segment(path: Path, chain: int, run: str) -> _Segment:
     for full_name, array in arrays.items():
         group, _, name = full_name.partition(".")
         if group not in groups:
-            raise FileFormatError(f"'{path}' has the unknown array {full_name!r}")
+            raise FileFormatError(f"'{path}' has the unknown array {store.brief(full_name)}")
         groups[group][name] = array
     if _length(groups["draws"]) != n_draws:
         raise FileFormatError(f"'{path}' does not hold the draws that it claims")
@@ -450,10 +451,13 @@ def _unwritable(folder: Path, error: OSError) -> str:
 def _other_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> str:
     there, now = _leaves(stored), _leaves(given)
     differences = [
-        f"{'.'.join(key)} is {_short(there, key)} there and {_short(now, key)} now"
+        f"{'.'.join(key)[:60]} is {_short(there, key)} there and {_short(now, key)} now"
         for key in sorted(there.keys() | now.keys())
         if key not in there or key not in now or there[key] != now[key]
     ]
+    if len(differences) > MOST_DIFFERENCES:
+        more = len(differences) - MOST_DIFFERENCES
+        differences = [*differences[:MOST_DIFFERENCES], f"and {more} more"]
     return (
         f"the checkpoint in '{folder}' belongs to another run: {'; '.join(differences)}. "
         "Use another folder, or the original data and settings"

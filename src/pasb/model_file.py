@@ -40,6 +40,8 @@ BINARY_MODELS: dict[str, type[BinaryModel]] = {
 _LEFT_OUT = ("callbacks", "checkpoint", "n_jobs", "progress")
 _LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
 
+GREATEST_COEF = 1e150  # no chain comes near, and sums of products must not overflow
+
 
 def save(model: StickBreakingClassifier, path: Path) -> None:
     """Write a fitted classifier; see `StickBreakingClassifier.save`."""
@@ -180,6 +182,8 @@ def _check(model: StickBreakingClassifier) -> None:
             raise ValueError(f"{name} has the shape {values.shape}")
         if np.isnan(values).any() or (name == "coef" and not np.isfinite(values).all()):
             raise ValueError(f"{name} is not finite")
+        if name == "coef" and (np.abs(values) > GREATEST_COEF).any():
+            raise ValueError("coef is so large that predictions would not be finite")
     inner = model._monitored["inner"]
     if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
         raise ValueError("the watched rows do not fit the covariates")

@@ -176,7 +176,7 @@ def read(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], dict[
     with _archive(path) as archive:
         header = _read_header(archive)
         if header.kind != kind:
-            raise _Refused(f"is a pasb file of kind {header.kind!r}, not {kind!r}; {_CHECK}")
+            raise _Refused(f"is a pasb file of kind {brief(header.kind)}, not {kind!r}; {_CHECK}")
         arrays = {
             entry.name: _read_array(archive, member, entry)
             for entry, member in zip(header.entries, header.members, strict=True)
@@ -415,6 +415,12 @@ def _checked_members(
     return members
 
 
+def brief(value: Any) -> str:
+    """A value from a file as a message shows it: a file must not fill the screen."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _check_version(header: Any) -> None:
     if not isinstance(header, dict) or header.get("format") != _FORMAT:
         raise _Refused(f"is a zip archive, but not one that pasb wrote; {_CHECK}")
@@ -423,7 +429,7 @@ def _check_version(header: Any) -> None:
         raise _Refused(f"is damaged (its format version is not a number); {_RESTORE}")
     if version > FORMAT_VERSION:
         raise _Newer(
-            f"was written by a newer pasb, in format {version}; upgrade pasb, which here is "
+            f"was written by a newer pasb, in format {brief(version)}; upgrade pasb, which here is "
             f"{__version__} and reads up to format {FORMAT_VERSION}"
         )
 
@@ -450,7 +456,9 @@ def _checked_entry(entry: Any, damaged: _Refused) -> _Entry:
     if not all(isinstance(text, str) for text in (name, dtype, sha256)):
         raise damaged
     if dtype not in _DTYPES:
-        raise _Refused(f"is damaged (array {name!r} has the unknown dtype {dtype!r}); {_RESTORE}")
+        raise _Refused(
+            f"is damaged (array {brief(name)} has the unknown dtype {brief(dtype)}); {_RESTORE}"
+        )
     if not isinstance(shape, list) or len(shape) > _MAX_NDIM:
         raise damaged
     if not all(type(length) is int and length >= 0 for length in shape):
@@ -465,7 +473,8 @@ def _check_size(entry: _Entry, size: int) -> None:
     extent = itemsize * math.prod(max(length, 1) for length in entry.shape)
     if math.prod(entry.shape) * itemsize != size or extent > np.iinfo(np.intp).max:
         raise _Refused(
-            f"is damaged (array {entry.name!r} does not have the size of its shape); {_RESTORE}"
+            f"is damaged (array {brief(entry.name)} does not have the size of its shape); "
+            f"{_RESTORE}"
         )
 
 
@@ -478,13 +487,15 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: _Entry) 
             chunk = raw[start : start + _CHUNK]
             data = member.read(chunk.size)
             if len(data) != chunk.size:
-                raise _Refused(f"is cut short (in array {entry.name!r}); {_RESTORE}")
+                raise _Refused(f"is cut short (in array {brief(entry.name)}); {_RESTORE}")
             digest.update(data)
             chunk[:] = np.frombuffer(data, dtype=np.uint8)
     if digest.hexdigest() != entry.sha256:
-        raise _Refused(f"is damaged (array {entry.name!r} does not match its checksum); {_RESTORE}")
+        raise _Refused(
+            f"is damaged (array {brief(entry.name)} does not match its checksum); {_RESTORE}"
+        )
     if entry.dtype == "bool" and raw.size and raw.max() > 1:
-        raise _Refused(f"is damaged (array {entry.name!r} is not boolean); {_RESTORE}")
+        raise _Refused(f"is damaged (array {brief(entry.name)} is not boolean); {_RESTORE}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
