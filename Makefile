@@ -17,6 +17,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 
 calibrate: .venv/dev .venv/compiled
+	$(BIN)/python calibration/run.py --jobs 2
 	$(BIN)/pytest -n 2 -m slow
 
 bench: .venv/dev .venv/compiled

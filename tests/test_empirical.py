@@ -10,7 +10,7 @@ import pasb.errors
 from pasb.binary.base import labels_and_weights
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
-from pasb.empirical import FIRST_RATE, GREATEST_RATE, LEAST_RATE, prior_rate
+from pasb.empirical import FIRST_RATE, GREATEST_RATE, LEAST_RATE, nonlinear_rate, prior_rate
 from pasb.rows import Rows
 
 FEW = {"n_chains": 1, "n_warmup": 20, "n_draws": 20, "random_state": 1, "progress": False}
@@ -97,3 +97,14 @@ def test_a_wrong_rate_is_named():
     X, y = table(0.3)
     with pytest.raises(ValueError, match="precision_rate"):
         pasb.StickLogisticClassifier(precision_rate="automatic").fit(X, y)
+
+
+def test_models_that_bend_do_not_shrink_to_nothing_on_rings():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (np.hypot(*X.T) > 1.2).astype(int)
+    rows = Rows.of(np.column_stack([np.ones(400), X]), y, 2)
+    assert prior_rate(rows, 2.0) < 0.1
+    assert nonlinear_rate(rows, 2.0) == 2.0
+    wide = Rows.of(np.column_stack([np.ones(400), rng.normal(size=(400, 39))]), y, 2)
+    assert nonlinear_rate(wide, 2.0) == 1.0

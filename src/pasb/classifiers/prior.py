@@ -32,10 +32,14 @@ class AutomaticRate(StickBreakingClassifier):
 
     def _fit_prior(self, rows: Rows) -> None:
         if self._chooses:
-            rate = prior_rate(rows, float(self.precision_shape))
+            rate = self._suitable_rate(rows, float(self.precision_shape))
             self.precision_rate_ = rate / self._steepness() ** 2
         else:
             self.precision_rate_ = self._rate()
+
+    def _suitable_rate(self, rows: Rows, shape: float) -> float:
+        """The rate that suits a table."""
+        return prior_rate(rows, shape)
 
     def _steepness(self) -> float:
         """Slope of the binary model's probability at 1/2, over that of a logistic one."""

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
 from pasb.classifiers.prior import AutomaticRate
+from pasb.empirical import nonlinear_rate
 from pasb.engines.device import array_module, available
 from pasb.posterior import tails_of
 from pasb.predict import Predictor
+from pasb.rows import Rows
 from pasb.sampling import Engine
 from pasb.sweep import Scheme
 
@@ -156,6 +158,9 @@ class SoftplusClassifier(AutomaticRate):
         self.progress = progress
         self.checkpoint = checkpoint
         self.callbacks = callbacks
+
+    def _suitable_rate(self, rows: Rows, shape: float) -> float:
+        return nonlinear_rate(rows, shape)
 
     def _rate(self) -> Any:
         # around the rate that suits the table, every layer of every expert finds its own

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
-from pasb.empirical import prior_rate
+from pasb.empirical import nonlinear_rate
 from pasb.paper.cells import Context
 from pasb.paper.models import SOFTPLUS_PRIOR
 from pasb.rows import Rows
@@ -60,7 +60,7 @@ def softplus_model(rows: Rows, n_experts: int, n_layers: int, scheme: str) -> So
     if scheme == "paper":
         shape, rate = SOFTPLUS_PRIOR["precision_shape"], SOFTPLUS_PRIOR["precision_rate"]
     else:
-        shape, rate = OUR_SHAPE, (1.0, 1.0 / prior_rate(rows, OUR_SHAPE))
+        shape, rate = OUR_SHAPE, (1.0, 1.0 / nonlinear_rate(rows, OUR_SHAPE))
     return Softplus(n_experts=n_experts, n_layers=n_layers, shape=shape, rate=rate)
 
 
