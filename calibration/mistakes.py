@@ -39,7 +39,9 @@ class GibbsInSteps(LogisticSampler):
 
     def draw_coefficients(self, eta, parts, alpha, keys, stick, coef) -> None:
         """Latents given `eta`, then coefficients."""
-        gibbs_step(*self.table, *self.work, eta, parts, alpha, *keys, stick, coef)
+        with self.work() as work:
+            gibbs_step(*self.table, *work, eta, parts, alpha, *keys, stick, coef)
+            self.gram, self.linear = work[4].copy(), work[5].copy()
 
     def draw_precisions(self, coef, keys, stick, alpha) -> None:
         """Precisions given the new coefficients."""
@@ -59,9 +61,9 @@ class MeanWithoutPrior(GibbsInSteps):
     def draw_coefficients(self, eta, parts, alpha, keys, stick, coef):  # noqa: D102
         super().draw_coefficients(eta, parts, alpha, keys, stick, coef)
         n = len(coef)
-        lower = np.tril(self.work[4][:n, :n])
+        lower = np.tril(self.gram[:n, :n])
         precision = lower + np.tril(lower, -1).T
-        linear = self.work[5][:n]
+        linear = self.linear[:n]
         without = np.linalg.lstsq(precision - np.diag(alpha), linear, rcond=1e-10)[0]
         coef += without - np.linalg.solve(precision, linear)
 

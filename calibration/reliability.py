@@ -23,6 +23,7 @@ from sklearn.svm import SVC
 
 from pasb import (
     SoftplusClassifier,
+    StackedSoftplusClassifier,
     StickLogisticClassifier,
     StickRobitClassifier,
     StickSVMClassifier,
@@ -70,7 +71,11 @@ def models(name: str, number: int) -> dict[str, Callable[[], object]]:
         "logistic": lambda: StickLogisticClassifier(**chain, **short),
         "robit": lambda: StickRobitClassifier(**chain, **short),
         "linear SVM": lambda: StickSVMClassifier(kernel="linear", **chain, **short),
+        "kernel SVM": lambda: StickSVMClassifier(**{**chain, "n_chains": 1}, **short),
         "softplus": lambda: SoftplusClassifier(**{**chain, "n_chains": 1}, **size, **short),
+        "stacked softplus": lambda: StackedSoftplusClassifier(
+            stack_sweeps=n, **{**chain, "n_chains": 1}, **size, **short
+        ),
         "softmax regression": softmax,
         "softmax regression, sigmoid": calibrated(softmax, "sigmoid"),
         "softmax regression, isotonic": calibrated(softmax, "isotonic"),

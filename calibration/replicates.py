@@ -118,8 +118,9 @@ def quantities(
     y: NDArray[np.int64],
 ) -> dict[str, NDArray[np.float64]]:
     """Scalars of every draw whose posterior is looked at."""
-    logs = model.log_probabilities({name: parameters[name] for name in model.kept}, BLOCKS)
-    proba = np.empty_like(logs[0])
+    sticks = np.arange(len(orders))[:, None], orders[:, :-1]
+    logs = model.log_probabilities({name: parameters[name][sticks] for name in model.kept}, BLOCKS)
+    proba = np.empty((*orders.shape, logs[0].shape[-1]))
     reverse = np.full(len(orders), scenario.direction == "reverse")
     probabilities_of_draws(*logs, reverse, orders, proba)
     out = {}

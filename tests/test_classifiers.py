@@ -287,9 +287,11 @@ class TestPrediction:
         model, X = case
         some, all_ = model.sample_proba(X[:5], n_draws=n_draws), model.sample_proba(X[:5])
         assert some.shape == (n_draws, 5, len(model.classes_))
-        matches = [np.flatnonzero((all_ == one).all(axis=(1, 2)))[0] for one in some]
-        assert len(set(matches)) == n_draws
-        assert matches == sorted(matches)
+        # a draw that was rejected stands there twice
+        matches = [set(np.flatnonzero((all_ == one).all(axis=(1, 2)))) for one in some]
+        at = -1
+        for match in matches:
+            at = min(k for k in match if k > at)
 
     def test_memory_is_bounded(self, fitted):
         """No array of rows x draws: 20 000 rows and 2000 draws would take a gigabyte."""

@@ -43,6 +43,8 @@ def test_the_two_commands_are_there():
         "docs/method.md",
         "docs/trust.md",
         "docs/paper.md",
+        "docs/speed.md",
+        "docs/calibration.md",
     ],
 )
 def test_links_lead_somewhere(name):

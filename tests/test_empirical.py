@@ -66,18 +66,18 @@ def test_row_weights_count():
 
 
 @pytest.mark.parametrize(
-    ("model", "factor"),
+    ("model", "rate", "factor"),
     [
-        (pasb.StickLogisticClassifier(**FEW), 1.0),
-        (pasb.StickRobitClassifier(df=np.inf, **FEW), (0.3989422804 / 0.25) ** 2),
-        (pasb.SoftplusClassifier(n_experts=1, n_layers=1, **FEW), 1.0),
+        (pasb.StickLogisticClassifier(**FEW), prior_rate, 1.0),
+        (pasb.StickRobitClassifier(df=np.inf, **FEW), prior_rate, (0.3989422804 / 0.25) ** 2),
+        (pasb.SoftplusClassifier(n_experts=1, n_layers=1, **FEW), nonlinear_rate, 1.0),
     ],
 )
-def test_classifiers_use_and_keep_the_rate(model, factor, tmp_path):
+def test_classifiers_use_and_keep_the_rate(model, rate, factor, tmp_path):
     X, y = table(0.3)
     with pytest.warns(pasb.errors.ConvergenceWarning):
         model.fit(X, y)
-    expected = prior_rate(Rows.of(model._columns(X), y, 3), 2.0)
+    expected = rate(Rows.of(model._columns(X), y, 3), 2.0)
     assert model.precision_rate_ == pytest.approx(expected / factor)
     model.save(tmp_path / "model.pasb")
     again = pasb.load(tmp_path / "model.pasb")

@@ -27,6 +27,8 @@ WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 # log-likelihood.
 Terms = Callable[[NDArray, NDArray, NDArray, NDArray, NDArray], float]
 
+LARGEST_COPY = 0.5  # of the table
+
 
 class Laplace(NamedTuple):
     """A normal approximation of a posterior, and the evidence that goes with it.
@@ -154,7 +156,9 @@ def laplace_by_newton(
     n = rows.n_columns
     used = np.asarray(weights.reshape(n_blocks, BLOCK).any(axis=1))
     blocks = rows.blocks
-    if not used.all():  # sorted by category, rows that do not count fill whole blocks
+    # sorted by category, rows that do not count fill whole blocks; a copy of the others must
+    # not take as much memory as the table
+    if used.mean() <= LARGEST_COPY:
         blocks = blocks[used]
         labels, weights = (a.reshape(n_blocks, BLOCK)[used].ravel() for a in (labels, weights))
         used = used[used]
