@@ -19,6 +19,7 @@ from pasb.binary.logistic import LogisticSampler
 from pasb.binary.logistic_kernels import PRECISIONS, draw_precisions, gibbs_step
 from pasb.binary.robit import RobitSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.binary.t_law import t_law
 from pasb.orders import JointMoves, swap_moves
 from pasb.rows import linear_predictors
 from pasb.sweep import State, Sweeper
@@ -144,9 +145,9 @@ class NoScales(RobitSampler):
     """Latents and coefficients as though the scales w were all one."""
 
     def update(self, parameters, category, stick, parts, keys):  # noqa: D102
-        right, self.df = self.df, np.inf
+        right, self.link = self.link, t_law(np.inf)
         super().update(parameters, category, stick, parts, keys)
-        self.df = right
+        self.link = right
 
 
 class WrongRobit(Robit):
