@@ -199,11 +199,15 @@ def _reliability(results: dict, folder: Path) -> str:
         for model in models:
             cells = []
             for data in sets:
-                one = table[data, model]
+                one = table.get((data, model))
+                if one is None:  # not run
+                    cells.append("-")
+                    continue
                 star = "*" if key == "ece" and one["ece"] > one["ece_by_chance"][1] else ""
                 cells.append(f"{one[key]:.3f}{star}")
-            mean = np.mean([table[data, model][key] for data in sets])
-            out += f"| {model} | {' | '.join(cells)} | {mean:.3f} |\n"
+            known = [table[data, model][key] for data in sets if (data, model) in table]
+            mean = f"{np.mean(known):.3f}" if len(known) == len(sets) else "-"
+            out += f"| {model} | {' | '.join(cells)} | {mean} |\n"
     chance = " | ".join(f"{table[data, models[0]]['ece_by_chance'][0]:.3f}" for data in sets)
     out += (
         f"\nMedian ECE of a calibrated classifier with the probabilities of {models[0]}: "

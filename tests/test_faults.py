@@ -538,6 +538,10 @@ def coefficients_nan(meta, arrays):
     arrays["state.parameter_coef"].flat[0] = np.nan
 
 
+def coefficients_infinite(meta, arrays):
+    arrays["state.parameter_coef"].flat[0] = -np.inf
+
+
 def more_parameters(meta, arrays):
     arrays["state.parameter_more"] = np.zeros(3)
 
@@ -575,6 +579,7 @@ def sweep_too_large(meta, arrays):
     [
         *(state_missing, order_out_of_range, order_of_floats, order_twice, order_long),
         *(coefficients_short, coefficients_single, coefficients_missing, coefficients_nan),
+        coefficients_infinite,
         *(more_parameters, swaps_short, guards_long, draws_missing, draws_narrow),
         *(draws_no_permutation, draws_single, sweep_too_large),
     ],

@@ -217,8 +217,8 @@ class Chain:
                 shape = array.shape if what == "state" else array.shape[1:]
                 if shape != like[name].shape or array.dtype != like[name].dtype:
                     raise ValueError(f"{name} in the {what} has another shape or dtype")
-                if what == "state" and np.isnan(array).any():
-                    raise ValueError(f"{name} in the {what} is not a number")
+                if what == "state" and not np.isfinite(array).all():
+                    raise ValueError(f"{name} in the {what} is not finite")
             order = given["order"]
             if (np.sort(order) != np.arange(order.shape[-1])).any():
                 raise ValueError(f"an order in the {what} is not a permutation")
