@@ -287,10 +287,9 @@ class SwapWithoutRatio(InSteps):
 class KeptReference(InSteps):
     """The reference's parameters are not redrawn after the moves that leave them behind."""
 
-    def _draw_reference(self, state: State, keys: Keys) -> None:
-        assert self.joint is not None
-        laws = self.joint.approximations.pseudo_priors()
-        self.joint.sampler.log_ratios(state.parameters, laws, self._table.reference)
+    def _draw_reference(self, joint: JointMoves, state: State, keys: Keys) -> None:
+        laws = joint.approximations.pseudo_priors()
+        joint.sampler.log_ratios(state.parameters, laws, self._table.reference)
 
 
 class AlwaysAccept(InSteps):

@@ -119,7 +119,10 @@ def reliability(results: list[dict], names: list[str], path: Path) -> None:
     for ax, data in zip(axes, sets, strict=True):
         ax.plot([0, 1], [0, 1], color=style.SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
         for k, name in enumerate(names):
-            (one,) = (r for r in results if r["data"] == data and r["model"] == name)
+            own = [r for r in results if r["data"] == data and r["model"] == name]
+            if not own:  # not run
+                continue
+            (one,) = own
             count = np.array(one["count"])
             held = count >= 5
             ax.plot(

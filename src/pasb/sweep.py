@@ -245,7 +245,7 @@ class Sweeper:
             self._joint_moves(self.joint, state, keys)
         if self.infers:
             if draws_reference and self.joint is not None:
-                self.joint.draw_reference(state.order, state.parameters, self._table, keys)
+                self._draw_reference(self.joint, state, keys)
             else:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
@@ -300,6 +300,10 @@ class Sweeper:
             n_proposals = 1 if self.lattice is None else len(state.order) - 1
             for number in range(n_proposals):
                 joint.swap_neighbours(state.order, state.parameters, self._table, keys, number)
+
+    def _draw_reference(self, joint: JointMoves, state: State, keys: Keys) -> None:
+        """The reference's parameters from its pseudo-prior, which the moves left behind."""
+        joint.draw_reference(state.order, state.parameters, self._table, keys)
 
     def _swap(self, state: State, keys: Keys) -> None:
         n = self.problem.n_swaps
