@@ -31,9 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import (
-    ABSENT,
     FAILURE,
-    IMPUTED,
     SUCCESS,
     Approximable,
     BinaryModel,
@@ -41,6 +39,7 @@ from pasb.binary.base import (
     CompiledSweep,
     Keys,
     Parameters,
+    parts_on_stick,
 )
 from pasb.orders import (
     Approximations,
@@ -313,9 +312,4 @@ class Sweeper:
 
     def _parts(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
         """What the rows of each category are on a stick."""
-        stop, go_on = self.problem.labels
-        parts = np.empty(len(order), dtype=np.int8)
-        parts[order[:stick]] = IMPUTED if self.problem.augmented else ABSENT
-        parts[order[stick]] = stop
-        parts[order[stick + 1 :]] = go_on
-        return parts
+        return parts_on_stick(order, stick, self.problem.labels, self.problem.augmented)

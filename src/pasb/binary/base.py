@@ -41,6 +41,18 @@ _counting = Lock()
 FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
 
 
+def parts_on_stick(
+    order: NDArray[np.int64], stick: int, labels: tuple[int, int], augmented: bool
+) -> NDArray[np.int8]:
+    """What the rows of each category are on a stick; `labels` are of stopping and going on."""
+    stop, go_on = labels
+    parts = np.empty(len(order), dtype=np.int8)
+    parts[order[:stick]] = IMPUTED if augmented else ABSENT
+    parts[order[stick]] = stop
+    parts[order[stick + 1 :]] = go_on
+    return parts
+
+
 def labels_and_weights(
     rows: Rows, parts: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

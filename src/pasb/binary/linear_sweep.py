@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, FAILURE, IMPUTED, SUCCESS, Keys, Parameters
+from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys, Parameters, parts_on_stick
 from pasb.binary.logistic_kernels import NO_EXPERT, SCALE, draw_precisions
 from pasb.binary.proposals import ADOPTION, DECISION, LOGISTIC, PROPOSAL, independence_move
 from pasb.binary.robit_kernels import scale_moves as stretch_robit
@@ -143,11 +143,8 @@ class LinearSweep:
         return table.log_likelihood(order), accepted, proposed
 
     def _parts(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
-        stop, go_on = (SUCCESS, FAILURE) if self.sampler.forward else (FAILURE, SUCCESS)
-        parts = np.full(len(order), go_on, dtype=np.int8)
-        parts[order[:stick]] = IMPUTED if self.augmented else ABSENT
-        parts[order[stick]] = stop
-        return parts
+        labels = (SUCCESS, FAILURE) if self.sampler.forward else (FAILURE, SUCCESS)
+        return parts_on_stick(order, stick, labels, self.augmented)
 
 
 class KnownLaws:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pasb.paper.cells import Cell, Context
-from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.cells import Cell
+from pasb.paper.experiments.base import Results, Shown
 from pasb.paper.experiments.error_rates import PARTITIONS, ErrorRates
 from pasb.paper.markdown import table
 
@@ -19,27 +19,20 @@ if TYPE_CHECKING:
 DIRECTIONS = {"forward": "paSB", "reverse": "parSB"}
 
 
-class ActiveExperts(Experiment):
+class ActiveExperts(Shown):
     """Active experts of K = 5, T = 3 on all data sets, from the fits of the error rates."""
 
     name = "active-experts"
     title = "Figure 8: active experts of each class"
+    of = ErrorRates
     source = "error-rates"
 
     def cells(
         self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
     ) -> list[Cell]:
         """The fits of K = 5, T = 3 to the first partitions."""
-        every = ErrorRates().cells(budget, schemes, seed, engine)
+        every = self.of().cells(budget, schemes, seed, engine)
         return [cell for cell in every if cell.what[1:] == ("msr_k5_t3", 0)]
-
-    def seconds(self, cell: Cell) -> float:
-        """As long as there."""
-        return ErrorRates().seconds(cell)
-
-    def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
-        """As there."""
-        return ErrorRates().run(cell, context)
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """Draws with each number of active experts, by data set, direction and class."""

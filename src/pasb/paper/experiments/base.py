@@ -76,6 +76,25 @@ class Experiment(ABC):
         """What the report says of it, in Markdown, below its title."""
 
 
+class Shown(Experiment):
+    """Another view of the cells of an experiment, which runs them.
+
+    Attributes
+    ----------
+    of : type of Experiment
+    """
+
+    of: ClassVar[type[Experiment]]
+
+    def seconds(self, cell: Cell) -> float:
+        """As long as there."""
+        return self.of().seconds(cell)
+
+    def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
+        """As there."""
+        return self.of().run(cell, context)
+
+
 def schemes_present(results: Results) -> list[str]:
     """The schemes of some results, the printed algorithm first."""
     seen = {result["scheme"] for result in results}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pasb.paper import published
-from pasb.paper.cells import Cell, Context
+from pasb.paper.cells import Cell
 from pasb.paper.compare import SCHEMES, against_published, detail, explanations, overview
 from pasb.paper.compare import row_verdicts as verdicts
-from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.experiments.base import Results, Shown
 from pasb.paper.experiments.error_rates import ErrorRates, tidy
 from pasb.paper.markdown import number, table
 from pasb.paper.models import TITLES
@@ -20,26 +20,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class BestDraw(Experiment):
+class BestDraw(Shown):
     """The same fits as the error rates; of each, its best draw."""
 
     name = "best-draw"
     title = "Table 4: error rates and hyperplanes of the best draw"
+    of = ErrorRates
     source = "error-rates"
 
     def cells(
         self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
     ) -> list[Cell]:
         """Those of the error rates."""
-        return ErrorRates().cells(budget, schemes, seed, engine)
-
-    def seconds(self, cell: Cell) -> float:
-        """As long as there."""
-        return ErrorRates().seconds(cell)
-
-    def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
-        """As there."""
-        return ErrorRates().run(cell, context)
+        return self.of().cells(budget, schemes, seed, engine)
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """A row a cell."""

@@ -76,16 +76,16 @@ class ErrorRates(Experiment):
     def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
         """Fit, predict and score."""
         checkpoint = context.checkpoint(cell)
-        X, y, _, _ = _data(cell)
+        data = _data(cell)
         run = _run_of(cell, context, checkpoint, [context.over])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence is part of the result
             began = time.perf_counter()
-            model, prior = fitted_model(run, MODELS[cell.what[1]], X, y)
+            model, prior = fitted_model(run, MODELS[cell.what[1]], *data[:2])
             fitted = time.perf_counter()
         if getattr(getattr(model, "draws_", None), "interrupted", False):
             return None
-        result = _scored(cell, model, prior, fitted - began)
+        result = _scored(cell, model, data, prior, fitted - began)
         shutil.rmtree(checkpoint, ignore_errors=True)
         return result
 
@@ -93,15 +93,16 @@ class ErrorRates(Experiment):
         """Fit all at once; the time of a fit is its share of the time of all."""
         runs = [_run_of(cell, context) for cell in cells]
         models = [MODELS[cell.what[1]](run) for cell, run in zip(cells, runs, strict=True)]
-        tables, labels = zip(*[_data(cell)[:2] for cell in cells], strict=True)
+        data = [_data(cell) for cell in cells]
+        tables, labels = zip(*[own[:2] for own in data], strict=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.perf_counter()
             pasb.fit_together(models, tables, labels)
             seconds = (time.perf_counter() - began) / len(cells)
         return [
-            _scored(cell, model, run.prior if run.scheme == "paper" else "ours", seconds)
-            for cell, model, run in zip(cells, models, runs, strict=True)
+            _scored(cell, model, own, run.prior if run.scheme == "paper" else "ours", seconds)
+            for cell, model, own, run in zip(cells, models, data, runs, strict=True)
         ]
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
@@ -156,8 +157,10 @@ def _run_of(cell: Cell, context: Context, checkpoint: Any = None, callbacks: Any
     return Run(cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, callbacks, engine=engine)
 
 
-def _scored(cell: Cell, model: Any, prior: str, fit_seconds: float) -> dict[str, Any]:
-    _, y, X_test, y_test = _data(cell)
+def _scored(
+    cell: Cell, model: Any, data: tuple[Any, ...], prior: str, fit_seconds: float
+) -> dict[str, Any]:
+    _, y, X_test, y_test = data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         began = time.perf_counter()

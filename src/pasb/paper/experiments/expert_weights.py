@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pasb.paper.cells import Cell, Context
-from pasb.paper.experiments.base import Experiment, Results
+from pasb.paper.cells import Cell
+from pasb.paper.experiments.base import Results, Shown
 from pasb.paper.experiments.square import CLASSES, Square
 from pasb.paper.markdown import table
 
@@ -18,27 +18,20 @@ if TYPE_CHECKING:
 NEGLIGIBLE = 0.01  # of the largest weight
 
 
-class ExpertWeights(Experiment):
+class ExpertWeights(Shown):
     """Weights of the ten experts of each class of square, from the fit with inferred order."""
 
     name = "expert-weights"
     title = "Figure 5: expert weights on square"
+    of = Square
     source = "square"
 
     def cells(
         self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
     ) -> list[Cell]:
         """The fits of the square figure with an inferred order."""
-        every = Square().cells(budget, schemes, seed, engine)
+        every = self.of().cells(budget, schemes, seed, engine)
         return [cell for cell in every if cell.what == ("sampled",)]
-
-    def seconds(self, cell: Cell) -> float:
-        """As long as there."""
-        return Square().seconds(cell)
-
-    def run(self, cell: Cell, context: Context) -> dict[str, Any] | None:
-        """As there."""
-        return Square().run(cell, context)
 
     def tables(self, results: Results) -> dict[str, pd.DataFrame]:
         """A row a weight."""
