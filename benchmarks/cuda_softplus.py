@@ -9,14 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import warnings
 from itertools import permutations
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
 
-from pasb import SoftplusClassifier, datasets
+from pasb import datasets
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
 from pasb.engines.device import array_module
@@ -79,39 +78,6 @@ def seconds_a_sweep(name: str, n_chains: int, n_sweeps: int) -> float:
     return (perf_counter() - began) / n_sweeps
 
 
-def fit(n_sweeps: int) -> None:
-    """satimage as in the paper: both directions, the first half of the sweeps left out."""
-    part = datasets.load("satimage").partition(0)
-    began = perf_counter()
-    sampled = []
-    model = SoftplusClassifier(
-        engine="cuda",
-        n_chains=1,
-        n_warmup=n_sweeps // 2,
-        n_draws=n_sweeps // 20,
-        thin=10,
-        random_state=SEED,
-        progress=False,
-        callbacks=[lambda info: sampled.append(perf_counter()) if info.sweep == 1 else None],
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(part.X_train, part.y_train)
-    fitted = perf_counter()
-    error = 100 * np.mean(model.predict(part.X_test) != part.y_test)
-    predicted = perf_counter()
-    model.set_params(engine="cpu", n_jobs=1)
-    before = perf_counter()
-    model.predict_proba(part.X_test[:200])
-    print(
-        f"satimage, {n_sweeps} sweeps, both directions: {fitted - began:.1f} s "
-        f"({sampled[0] - began:.1f} s before the first sweep), "
-        f"prediction of 2000 rows {predicted - fitted:.2f} s (on one core of the CPU "
-        f"{10 * (perf_counter() - before):.1f} s), error {error:.2f} %, {model.draws_.guards}",
-        flush=True,
-    )
-
-
 def orders(n_sweeps: int, directions: list[str], out: Path) -> None:
     """Mean log-likelihood of the second half of the sweeps for every order of satimage."""
     rows = rows_of("satimage")
@@ -143,7 +109,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=0)
     parser.add_argument("--directions", nargs="*", default=["forward", "reverse"])
-    parser.add_argument("--fit", type=int, default=0, help="sweeps of a whole fit")
     parser.add_argument("--skip", action="store_true", help="only the orders")
     given = parser.parse_args()
     array_module()  # complains if there is no GPU
@@ -162,9 +127,6 @@ def main() -> None:
                     f"{1e3 * seconds / n_chains:.3f} ms a chain",
                     flush=True,
                 )
-    if given.fit:
-        fit(20)  # compiles
-        fit(given.fit)
     if given.orders:
         orders(given.orders, given.directions, Path(os.environ.get("OUT", ".")))
 
