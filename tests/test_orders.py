@@ -14,6 +14,8 @@ from scipy.stats import chi2, norm
 
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
+from pasb.binary.linear_sweep import LinearSweep
+from pasb.datasets import load
 from pasb.orders import OrderTable, enumerate_orders, swap_moves
 from pasb.orders.swap import swap_gain
 from pasb.rows import Rows
@@ -96,7 +98,9 @@ def exact_order_posterior(counts):
     return orders, joint / joint.sum()
 
 
-def visited_orders(counts, seed, n_sweeps, n_chains=4, n_swaps=20, **construction):
+def visited_orders(
+    counts, seed, n_sweeps, n_chains=4, n_swaps=20, whole_every=None, **construction
+):
     """Frequencies of the orders in each of several chains, warm-up left out."""
     counts = np.asarray(counts)
     y = np.repeat(np.arange(len(counts)), counts)
@@ -107,6 +111,9 @@ def visited_orders(counts, seed, n_sweeps, n_chains=4, n_swaps=20, **constructio
     frequencies = np.zeros((n_chains, 20, len(orders)))
     for chain in range(n_chains):
         sweeper = Sweeper(problem)
+        if whole_every is not None:
+            assert isinstance(sweeper.compiled, LinearSweep)
+            sweeper.compiled.whole_every = whole_every
         state = sweeper.start(Keys(seed, chain, 0))
         for sweep in range(1, n_sweeps + 1):
             sweeper.sweep(state, Keys(seed, chain, sweep))
@@ -134,6 +141,39 @@ def test_exact_scheme_has_the_posterior_over_orders(counts, sticks, direction, s
     z = deviations(frequencies, expected)
     # 80 batches: t rather than normal tails; a factor of 1.3 covers it at this level
     assert np.abs(z).max() < 1.3 * norm.isf(level / 2 / len(orders))
+
+
+@pytest.mark.statistical(level=1e-6)
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("counts", [(6, 1, 3), (1, 2, 0, 3)])
+def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, level):
+    orders, expected = exact_order_posterior(np.array(counts))
+    # after every other sweep, where by default it is one in 32; sweeps are quick here
+    _, frequencies = visited_orders(counts, seed, 6200, whole_every=3, direction=direction)
+    z = deviations(frequencies, expected)
+    assert np.abs(z).max() < 1.3 * norm.isf(level / 2 / len(orders))
+
+
+def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
+    part = load("satimage").partition(0)
+    rows = np.random.default_rng(seed).choice(len(part.y_train), 900, replace=False)
+    X, y = part.X_train[rows, ::6], np.unique(part.y_train[rows], return_inverse=True)[1]
+    table = np.column_stack([np.ones(len(y)), (X - X.mean(axis=0)) / X.std(axis=0)])
+    sweeper = Sweeper(Problem(Rows.of(table, y, 6), Logistic()))
+    lattice = sweeper.lattice
+    worst = min(enumerate_orders(6), key=lattice.log_probability)
+
+    def reached(n_sweeps):
+        state = sweeper.start(Keys(seed, 0, 0))
+        state.order[:] = worst
+        sweeper.resume(state)
+        for sweep in range(1, n_sweeps + 1):
+            sweeper.sweep(state, Keys(seed, 0, sweep))
+        return lattice.log_probability(state.order)
+
+    assert reached(3) > -20
+    sweeper.compiled.whole_every = 2  # never, for no remainder is 2: only neighbours swap
+    assert reached(3) < -20
 
 
 @pytest.mark.statistical(level=1e-6)

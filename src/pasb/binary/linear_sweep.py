@@ -6,11 +6,14 @@ moves that stretch it where its posterior is far from normal, and proposals to s
 in the order. One in `EVERY` is *full*: it does what
 `pasb.sweep.Sweeper.sweep` does, with the same random numbers; a test holds the two together,
 bit by bit. Its Gibbs steps do not depend on how good the approximations are, and the first
-sweep, which starts anywhere, is one of them.
+sweep, which starts anywhere, is one of them. After the sweep that follows it the whole order is
+drawn (`pasb.binary.whole_order`); with more than four categories, where that costs more, not
+after every one.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -23,6 +26,7 @@ from pasb.binary.proposals import ADOPTION, DECISION, LOGISTIC, PROPOSAL, indepe
 from pasb.binary.robit_kernels import scale_moves as stretch_robit
 from pasb.binary.scale_move import scale_moves as stretch
 from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
+from pasb.binary.whole_order import draw_whole_order
 from pasb.orders.joint import CHOICE, NEIGHBOURS, REFRESH, JointMoves
 from pasb.orders.swap import swap_moves, uniform_at
 from pasb.orders.table import OrderTable, order_log_likelihood
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
 EVERY = 32
 FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
+STICKS_AT_ONCE = 32  # of whole orders: with more, they are drawn as much less often
 MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
 ZERO, ONE, TWO = (np.int64(k) for k in range(3))  # plain ints would be compiled as constants
 
@@ -87,6 +92,18 @@ class LinearSweep:
             np.zeros(BLOCK),
             np.zeros((5, n_padded)),
         )
+        # sweeps from one whole order to the next
+        self.whole_every = EVERY * max(1, len(laws) // STICKS_AT_ONCE) if infers else 0
+
+    @cached_property
+    def of_all_sticks(self) -> tuple[NDArray[np.float64], ...]:
+        """Coefficients, sums and weight of every stick there can be."""
+        n_laws, rows = len(self.laws), self.sampler.rows
+        return (
+            np.zeros((n_laws, rows.n_columns)),
+            np.zeros((n_laws, rows.n_categories)),
+            np.zeros(n_laws),
+        )
 
     def __call__(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
@@ -116,7 +133,35 @@ class LinearSweep:
                 *self.work,
                 *keys,
             )
+        if self.infers and keys.sweep % self.whole_every == 2:
+            return self._draw_whole_order(parameters, order, keys), 0, 0
         return log_likelihood, 0, 0
+
+    def _draw_whole_order(
+        self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
+    ) -> float:
+        new_coef, new_slope, _, block_eta, residual, _ = self.work[3:]
+        self.known[:] = -1
+        draw_whole_order(
+            *self.sampler.table,
+            *self.sampler.prior,
+            *self.sampler.link,
+            self.sampler.forward,
+            parameters["coef"],
+            parameters["precision"],
+            self.table.accept,
+            self.table.reject,
+            order,
+            self.laws,
+            self.law_index,
+            *self.of_all_sticks,
+            new_coef,
+            new_slope,
+            block_eta,
+            residual,
+            *keys,
+        )
+        return self.table.log_likelihood(order)
 
     def _full(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys

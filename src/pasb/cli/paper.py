@@ -87,7 +87,7 @@ def run(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Only cells with this in their names; repeatable."),
+        typer.Option(metavar="TEXT", help="Only cells with this in their names; several: with all of them."),
     ] = None,
     folder: Folder = FOLDER,
     seed: Seed = 0,
@@ -106,6 +106,12 @@ def run(
         cells = running.cells_of(names, budget.value, schemes, seed, engine.value)
         for text in only or []:
             cells = [cell for cell in cells if text in cell.name]
+        if only and not cells:
+            texts = " and ".join(map(repr, only))
+            raise ValueError(
+                f"--only: no cell of {name} has {texts} in its name; `pasb paper list` has the "
+                "experiments, and names look like vehicle-msr_k5_t3-0-quick-exact-0"
+            )
         if running.run(names, cells, context, jobs).n_failed:
             raise typer.Exit(FAILED)
 

@@ -31,7 +31,7 @@ PARTITIONS = {
     "wine": 5,
     "square": 3,
     "glass": 5,
-    "vehicle": 3,
+    "vehicle": 10,
     "segment": 2,
     "waveform": 2,
     "dna": 1,
