@@ -27,16 +27,33 @@ draw_rate = shared(softplus_prior.draw_rate)
 draw_hypers_from_prior = shared(softplus_prior.draw_hypers_from_prior)
 
 LEAST_LIGHT = 1e-7  # pivot of the light rows, as on the CPU
+REGISTERS = 128  # of a thread, so that blocks of 512 fit in
 TALL = 1024  # rows, from which more lanes go along a column
 LEAST_SQUARE = 1e-14  # of a pivot where the diagonal was 1: less is rounding error
 
 
 @cuda.jit(device=True)
 def factorise(factor, n):
-    """Cholesky factor in place (lower), by the threads of a block; the least pivot, or -1."""
+    """Cholesky factor in place, by the threads of a block; the least pivot, or -1.
+
+    ``factor[j, i]`` is the entry of row i and column j, so that threads with neighbouring rows
+    read neighbouring numbers.
+    """
     i0, step = cuda.threadIdx.x, cuda.blockDim.x
     least = 1.0
     for j in range(n):
+        for i in range(j + i0, n, step):
+            total, more = factor[j, i], 0.0
+            k = 0
+            while k + 3 < j:  # four loads at a time, because each takes long to arrive
+                total -= factor[k, i] * factor[k, j] + factor[k + 1, i] * factor[k + 1, j]
+                more += factor[k + 2, i] * factor[k + 2, j] + factor[k + 3, i] * factor[k + 3, j]
+                k += 4
+            while k < j:
+                total -= factor[k, i] * factor[k, j]
+                k += 1
+            factor[j, i] = total - more
+        cuda.syncthreads()
         square = factor[j, j]
         if not square > LEAST_SQUARE:
             return -1.0
@@ -44,13 +61,7 @@ def factorise(factor, n):
         least = min(least, pivot)
         cuda.syncthreads()
         for i in range(j + i0, n, step):
-            factor[i, j] = pivot if i == j else factor[i, j] / pivot
-        cuda.syncthreads()
-        width = n - j - 1
-        for k in range(i0, width * width, step):
-            a, b = j + 1 + k // width, j + 1 + k % width
-            if b <= a:
-                factor[a, b] -= factor[a, j] * factor[b, j]
+            factor[j, i] = pivot if i == j else factor[j, i] / pivot
         cuda.syncthreads()
     return least
 
@@ -73,7 +84,7 @@ def equilibrate(gram, alpha, scale, factor, n):
     for k in range(i0, n * n, step):
         a, b = k // n, k % n
         if b < a:
-            factor[a, b] = gram[a * (a + 1) // 2 + b] * scale[a] * scale[b]
+            factor[b, a] = gram[a * (a + 1) // 2 + b] * scale[a] * scale[b]
         elif a == b:
             factor[a, a] = 1.0
     cuda.syncthreads()
@@ -86,30 +97,27 @@ def draw_with_factor(factor, scale, linear, key, n, thread, step, work, out):
     for v in range(thread, n, step):
         work[v] = linear[v] * scale[v]
     cuda.syncthreads()
+    # an entry is divided by its pivot where it is used, and once more in the end
     for j in range(n):
-        if thread == 0:
-            work[j] /= factor[j, j]
-        cuda.syncthreads()
+        solved = work[j] / factor[j, j]
         for v in range(j + 1 + thread, n, step):
-            work[v] -= factor[v, j] * work[j]
+            work[v] -= factor[j, v] * solved
         cuda.syncthreads()
     for v in range(thread, n, step):
         z, _ = normal(open_stream(key, v))
-        work[v] += z
+        work[v] = work[v] / factor[v, v] + z
     cuda.syncthreads()
     for j in range(n - 1, -1, -1):
-        if thread == 0:
-            work[j] /= factor[j, j]
-        cuda.syncthreads()
+        solved = work[j] / factor[j, j]
         for v in range(thread, j, step):
-            work[v] -= factor[j, v] * work[j]
+            work[v] -= factor[v, j] * solved
         cuda.syncthreads()
     for v in range(thread, n, step):
-        out[v] += scale[v] * work[v]
+        out[v] += scale[v] * (work[v] / factor[v, v])
     cuda.syncthreads()
 
 
-@cuda.jit
+@cuda.jit(max_registers=REGISTERS)
 def draw_coefficients(
     gram,
     linear,
@@ -231,7 +239,7 @@ def stack_heavy_rows(gram, alpha, weights, table, factor, scale, stack, count):
         return 0
     for k in range(i0, n * n, step):
         v, j = k // n, k % n
-        stack[v, j] = factor[v, j] / scale[v] if j <= v else 0.0
+        stack[v, j] = factor[j, v] / scale[v] if j <= v else 0.0
     if i0 == 0:
         count[0] = n
         for i in range(n_rows):
@@ -301,11 +309,11 @@ def reflect(stack, n, height, lane, lanes, values, scale, factor):
             if v < n:
                 lane_subtract(stack[v], inner, stack[j], j + lane, height, lanes)
                 if lane == 0:
-                    factor[v, j] = sign * stack[v, j]
+                    factor[j, v] = sign * stack[v, j]
         cuda.syncthreads()
 
 
-@cuda.jit
+@cuda.jit(max_registers=REGISTERS)
 def draw_by_reflections(
     table,
     weights,
