@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from itertools import permutations
 from pathlib import Path
 from time import perf_counter
@@ -78,6 +79,48 @@ def seconds_a_sweep(name: str, n_chains: int, n_sweeps: int) -> float:
     return (perf_counter() - began) / n_sweeps
 
 
+class Clock:
+    """The array module, with its matrix products timed; `timed` does the same for kernels."""
+
+    def __init__(self, xp):
+        self.xp, self.spent = xp, Counter()
+
+    def __getattr__(self, name):
+        return getattr(self.xp, name)
+
+    def timed(self, what: str, act) -> None:
+        self.xp.cuda.Device().synchronize()
+        began = perf_counter()
+        act()
+        self.xp.cuda.Device().synchronize()
+        self.spent[what] += perf_counter() - began
+
+    def matmul(self, a, b, out):
+        shapes = f"{a.shape[-2:]} by {b.shape[-2:]}"
+        self.timed(f"product {shapes}", lambda: self.xp.matmul(a, b, out=out))
+
+
+def parts_of_a_sweep(name: str, n_chains: int, n_sweeps: int = 30) -> dict[str, float]:
+    """Milliseconds of every kernel and product in a sweep, each waited for."""
+    rows = rows_of(name)
+    problems = [
+        Problem(rows, Softplus(), fixed_order=np.arange(rows.n_categories)) for _ in range(n_chains)
+    ]
+    batch = batch_of(problems)
+    for number in range(1, n_sweeps + 1):
+        batch.sweep(number)
+    clock = batch.xp = Clock(batch.xp)
+    batch._play = lambda name, launches: launches()
+    launch = batch._launch
+    batch._launch = lambda kernel, *given: clock.timed(
+        kernel.py_func.__name__, lambda: launch(kernel, *given)
+    )
+    for number in range(n_sweeps + 1, 2 * n_sweeps + 1):
+        batch.sweep(number)
+    parts = {what: round(1e3 * s / n_sweeps, 3) for what, s in clock.spent.most_common()}
+    return {**parts, **batch.take_guards()}
+
+
 def orders(n_sweeps: int, directions: list[str], out: Path) -> None:
     """Mean log-likelihood of the second half of the sweeps for every order of satimage."""
     rows = rows_of("satimage")
@@ -109,6 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=0)
     parser.add_argument("--directions", nargs="*", default=["forward", "reverse"])
+    parser.add_argument("--parts", nargs="*", default=[], help="data whose sweeps to take apart")
     parser.add_argument("--skip", action="store_true", help="only the orders")
     given = parser.parse_args()
     array_module()  # complains if there is no GPU
@@ -127,6 +171,8 @@ def main() -> None:
                     f"{1e3 * seconds / n_chains:.3f} ms a chain",
                     flush=True,
                 )
+    for name in given.parts:
+        print(name, parts_of_a_sweep(name, 2), flush=True)
     if given.orders:
         orders(given.orders, given.directions, Path(os.environ.get("OUT", ".")))
 

@@ -11,6 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from calibration.order_mistakes import (
+    AlwaysAccept,
+    EarlierRowsFail,
+    InSteps,
+    KeptReference,
+    SwapWithoutRatio,
+    SwapWithoutStop,
+    WholeOrders,
+    WholeOrdersUnnormalised,
+)
 from calibration.replicates import Scenario
 from calibration.scenarios import PRIOR, own_probit
 from pasb.binary import Logistic, Robit, Softplus
@@ -20,9 +30,8 @@ from pasb.binary.logistic_kernels import PRECISIONS, draw_precisions, gibbs_step
 from pasb.binary.robit import RobitSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.binary.t_law import t_law
-from pasb.orders import JointMoves, swap_moves
 from pasb.rows import linear_predictors
-from pasb.sweep import State, Sweeper
+from pasb.sweep import Sweeper
 
 # ---------------------------------------------------------------- coefficients, logistic
 
@@ -257,64 +266,6 @@ def probit_shape() -> BinaryModel:
     return Probit(shape=3.0, rate=3.0)
 
 
-# ---------------------------------------------------------------- order
-
-
-class InSteps(Sweeper):
-    """The sweep step by step, not in one compiled call."""
-
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options)
-        self.compiled = None
-
-
-class SwapWithoutStop(InSteps):
-    """Swaps whose ratio forgets the log-probabilities of stopping."""
-
-    def _swap(self, state: State, keys: Keys) -> None:
-        table = self._table._replace(accept=np.zeros_like(self._table.accept))
-        swap_moves(*table, state.order, self.problem.n_swaps, keys.at(len(state.order)))
-
-
-class SwapWithoutRatio(InSteps):
-    """Swaps whose ratio forgets pseudo-prior over prior."""
-
-    def _swap(self, state: State, keys: Keys) -> None:
-        self._table.reference[:] = 0.0
-        super()._swap(state, keys)
-
-
-class KeptReference(InSteps):
-    """The reference's parameters are not redrawn after the moves that leave them behind."""
-
-    def _draw_reference(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        laws = joint.approximations.pseudo_priors()
-        joint.sampler.log_ratios(state.parameters, laws, self._table.reference)
-
-
-class AlwaysAccept(InSteps):
-    """Proposals from the normal approximations are taken for draws from the posterior."""
-
-    def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        later = joint.approximations.everyone
-        for stick, category in enumerate(state.order[:-1].tolist()):
-            later &= ~(1 << category)
-            sticks = np.array([[category, -1, stick + 1]])
-            laws = joint.approximations.laws(((category, later),))
-            joint.sampler.independence_move(
-                state.parameters, self._table, state.order, sticks, laws, 1, keys, stick, 2
-            )
-
-
-class EarlierRowsFail(InSteps):
-    """Rows that stopped earlier go on at later sticks, too."""
-
-    def _parts(self, order, stick):
-        parts = super()._parts(order, stick)
-        parts[order[:stick]] = self.problem.labels[1]
-        return parts
-
-
 @dataclass(frozen=True)
 class Mistake:
     """A wrong update, and the scenario that should show it."""
@@ -342,6 +293,14 @@ RIGHT = [  # what the mistakes are made in, without a mistake
         4,
         300,
         sweeper=InSteps,
+        fixed=False,
+    ),
+    _mistake(
+        "none: whole orders, often",
+        logistic_with(LogisticSampler, "mixed"),
+        4,
+        300,
+        sweeper=WholeOrders,
         fixed=False,
     ),
 ]
@@ -393,6 +352,14 @@ WRONG = [
         4,
         800,
         sweeper=KeptReference,
+        fixed=False,
+    ),
+    _mistake(
+        "order: whole orders, normal laws not normalised",
+        logistic_with(LogisticSampler, "mixed"),
+        4,
+        800,
+        sweeper=WholeOrdersUnnormalised,
         fixed=False,
     ),
     _mistake(

@@ -101,25 +101,33 @@ def predictions(name: str, number: int, which: str) -> tuple[NDArray, NDArray, f
 
 def run(scale: float, jobs: int, say: Callable[[str], None]) -> dict:
     """All sets and models; `scale` is not used."""
-    out = [one for name in PARTITIONS for one in run_set(name, jobs, say)]
-    return summed_up(out)
+    return summed_up(run_sets(list(PARTITIONS), jobs, say))
 
 
-def run_set(name: str, jobs: int, say: Callable[[str], None]) -> list[dict]:
-    """All models on one set."""
-    out = []
-    for which in models(name, 0):
-        parts = Parallel(n_jobs=jobs)(
-            delayed(predictions)(name, number, which) for number in range(PARTITIONS[name])
-        )
-        one = {"data": name, "model": which, **figures([p[:2] for p in parts])}
-        one["seconds"] = sum(p[2] for p in parts)
-        out.append(one)
+def run_sets(names: list[str], jobs: int, say: Callable[[str], None]) -> list[dict]:
+    """All models on some sets, `jobs` fits at a time."""
+    asked = [(name, which) for name in names for which in models(name, 0)]
+    # the longest first, so that no core is left with one in the end
+    longest = sorted(asked, key=lambda one: one[0] not in LARGE)
+    tasks = [(*one, number) for one in longest for number in range(PARTITIONS[one[0]])]
+    fits = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(predictions)(name, number, which) for name, which, number in tasks
+    )
+    parts: dict[tuple[str, str], list] = {one: [] for one in asked}
+    done = {}
+    for (name, which, _), fit in zip(tasks, fits, strict=True):
+        own = parts[name, which]
+        own.append(fit)
+        if len(own) < PARTITIONS[name]:
+            continue
+        one = {"data": name, "model": which, **figures([p[:2] for p in own])}
+        one["seconds"] = sum(p[2] for p in own)
+        done[name, which] = one
         say(
             f"{name}, {which}: error {one['error']:.3f}, ECE {one['ece']:.3f}, "
             f"{one['seconds']:.0f} s"
         )
-    return out
+    return [done[one] for one in asked]
 
 
 def summed_up(results: list[dict]) -> dict:
