@@ -144,6 +144,7 @@ def numpyro_softmax(rows: Rows) -> Fit:
     from numpyro.infer import MCMC, NUTS
 
     numpyro.enable_x64()
+    device = jax.devices(os.environ.get("PEERS_DEVICE", "cpu"))[0]  # fails where there is none
     X, y = jax.numpy.asarray(with_constant(rows.X)), jax.numpy.asarray(rows.y)
     shape = (X.shape[1], int(rows.y.max()))
 
@@ -176,9 +177,8 @@ def numpyro_softmax(rows: Rows) -> Fit:
     began = clock()
     _, again = jax.block_until_ready(go_on(N_AGAIN, mcmc.last_state))
     draws_s = (clock() - began) * steps.sum() / float(again)
-    device = jax.devices()[0]
     notes = {
-        "device": getattr(device, "device_kind", device.platform),
+        "device": device.device_kind,
         "gradients a draw": float(steps.mean()),
     }
     predict, sample = softmax_draws(coef)

@@ -72,9 +72,14 @@ def one(peer: str, name: str) -> dict[str, float | str]:
 
 
 def python_of(peer: str) -> str:
-    """The interpreter of a peer: PyMC needs an older Numba, so `make bench` sets it apart."""
+    """The interpreter of a peer: PyMC needs an older Numba, so `make bench` sets it apart.
+
+    The variable PEERS_PYTHON names another one for PyMC and nutpie.
+    """
+    if "pymc" not in PEERS[peer][1]:
+        return sys.executable
     apart = Path(__file__).parents[1] / ".venv" / "peers" / "bin" / "python"
-    return str(apart) if "pymc" in PEERS[peer][1] and apart.exists() else sys.executable
+    return os.environ.get("PEERS_PYTHON") or str(apart if apart.exists() else sys.executable)
 
 
 def in_its_own_process(peer: str, name: str, device: str, limit: float) -> dict[str, float | str]:
@@ -91,7 +96,8 @@ def in_its_own_process(peer: str, name: str, device: str, limit: float) -> dict[
         setting = {
             **os.environ,
             **dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"),
-            "JAX_PLATFORMS": "cuda" if gpu else "cpu",
+            "JAX_PLATFORMS": "cuda,cpu" if gpu else "cpu",
+            "JAX_TRACEBACK_FILTERING": "off",  # so that the last line tells what went wrong
             "XLA_FLAGS": "" if gpu else "--xla_cpu_multi_thread_eigen=false",
             "PEERS_DEVICE": "gpu" if gpu else "cpu",
             "PYTENSOR_FLAGS": f"base_compiledir={compiled}",
