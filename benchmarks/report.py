@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from time import perf_counter
 
 RESULTS = Path(__file__).parent / "results"
@@ -28,28 +29,39 @@ def shown(value: float | str) -> str:
 
 
 def show(name: str, figures: dict) -> None:
-    """Print one part: cases with the same figures in columns, others a line each."""
+    """Print one part: neighbours whose first figures have the same name share their columns."""
     print(f"\n{name}")
-    keys = {
-        case: tuple(map(str, value)) if isinstance(value, dict) else ()
-        for case, value in figures.items()
-    }
     wide = max(map(len, figures), default=0)
-    for columns, group in groupby(figures, key=keys.__getitem__):
+
+    def first(case):
+        value = figures[case]
+        return next(iter(value), "") if isinstance(value, dict) else None
+
+    for kind, group in groupby(figures, key=first):
         cases = list(group)
-        if not columns:
+        if kind is None:
             for case in cases:
                 print(f"  {case:{wide}}  {shown(figures[case])}")
-        elif len(cases) == 1:
+        elif len(cases) == 1 and len(figures[cases[0]]) < 8:
             pairs = (f"{key} {shown(value)}" for key, value in figures[cases[0]].items())
             print(f"  {cases[0]:{wide}}  {'   '.join(pairs)}")
         else:
-            lines = [columns, *([*map(shown, figures[case].values())] for case in cases)]
-            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-            for case, line in zip(["", *cases], lines, strict=True):
-                cells = "  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True))
-                print(f"  {case:{wide}}  {cells}")
+            for case, cells in columns({case: figures[case] for case in cases}):
+                print(f"  {case:{wide}}  {cells}".rstrip())
     sys.stdout.flush()
+
+
+def columns(cases: dict[str, dict]) -> Iterator[tuple[str, str]]:
+    """Lines of a table under the names of its columns, which are wrapped."""
+    names = list(dict.fromkeys(key for value in cases.values() for key in value))
+    cells = {case: [shown(value.get(key, "")) for key in names] for case, value in cases.items()}
+    heads = [wrap(str(key), 12) for key in names]
+    deep = max(map(len, heads))
+    heads = [[""] * (deep - len(head)) + head for head in heads]
+    lines = [*(("", line) for line in zip(*heads, strict=True)), *cells.items()]
+    widths = [max(map(len, column)) for column in zip(*(line for _, line in lines), strict=True)]
+    for case, line in lines:
+        yield case, "  ".join(f"{x:>{w}}" for x, w in zip(line, widths, strict=True))
 
 
 def commit() -> str:
