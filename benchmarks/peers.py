@@ -68,7 +68,7 @@ def one(peer: str, name: str) -> dict[str, float | str]:
             "ESS a second, compiled before": ess / (fit.fit_s - fit.compile_s),
             "ESS a second, without": ess / fit.draws_s,
         }
-    return figures | fit.notes
+    return figures | fit.notes | {"version": sys.modules[PEERS[peer][1][0]].__version__}
 
 
 def python_of(peer: str) -> str:
