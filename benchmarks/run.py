@@ -1,35 +1,47 @@
 """All benchmarks in one run: one table, and a JSON file to compare commits by.
 
-``make bench``, or ``python benchmarks/run.py [NAME ...]``. Figures that decide anything
-are ratios within one run; the machine's own speed cancels. What concerns the order takes
-longer and has its own command, ``python benchmarks/orders.py``.
+``make bench``, or ``python benchmarks/run.py [NAME ...] [--to FILE]``. Figures that decide anything
+are ratios within one run; the machine's own speed cancels. A part that fails does not stop the
+others. ``python benchmarks/report.py OLD.json NEW.json`` compares two files. What concerns the
+order takes longer and has its own command, ``python benchmarks/orders.py``.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+from collections.abc import Callable
+from importlib import import_module
 
-import mixing
-import peers
-import prediction
-import scaling
-import softplus_sweep
-import start
-import sweep
 from report import write
 
-import variates
-
-PARTS = {
-    "variates": variates.measure,
-    "sweep": sweep.measure,
-    "softplus sweep": softplus_sweep.measure,
-    "prediction": prediction.measure,
-    "scaling": scaling.measure,
-    "start": start.measure,
-    "mixing": mixing.measure,
-    "peers": peers.measure,
+PARTS = {  # their modules, and about how many seconds they take on two cores
+    "variates": ("variates", 15),
+    "sweep": ("sweep", 5),
+    "softplus sweep": ("softplus_sweep", 40),
+    "prediction": ("prediction", 5),
+    "scaling": ("scaling", 80),
+    "start": ("start", 20),
+    "mixing": ("mixing", 150),
+    "peers": ("peers", 960),
 }
 
+
+def part(module: str) -> Callable[[], dict]:
+    return lambda: import_module(module).measure()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PARTS))
+    parser.add_argument("--to", metavar="FILE", help="benchmarks/results without it")
+    given = parser.parse_args()
+    write(
+        {name: part(module) for name, (module, _) in PARTS.items()},
+        given.names or list(PARTS),
+        to=given.to,
+        expected={name: seconds for name, (_, seconds) in PARTS.items()},
+    )
+
+
 if __name__ == "__main__":
-    write(PARTS, sys.argv[1:] or list(PARTS))
+    main()
