@@ -166,9 +166,11 @@ def main() -> None:
     for path, (before, after, ratio) in compared.items():
         print(f"{ratio:10.3f} {before:12.5g} {after:12.5g}  {' / '.join(path)}")
     for which, result in (("old", old), ("new", new)):
-        alone = [" / ".join(path) for path, _ in numbers(result) if path not in compared]
-        if alone:
-            print(f"\nonly in the {which} one: {'; '.join(alone)}")
+        shared = {path[0] for path in compared}
+        alone = [path for path, _ in numbers(result) if path not in compared]
+        named = [" / ".join(path if path[0] in shared else path[:1]) for path in alone]
+        if named:  # a part that the other does not have at all goes by its own name
+            print(f"\nonly in the {which} one: {'; '.join(dict.fromkeys(named))}")
 
 
 if __name__ == "__main__":
