@@ -29,13 +29,18 @@ def shown(value: float | str) -> str:
 
 
 def show(name: str, figures: dict) -> None:
-    """Print one part: neighbours whose first figures have the same name share their columns."""
+    """Print one part: neighbours whose first figures have the same name share their columns.
+
+    Figures that are named by numbers have a line of their own.
+    """
     print(f"\n{name}")
     wide = max(map(len, figures), default=0)
 
     def first(case):
-        value = figures[case]
-        return next(iter(value), "") if isinstance(value, dict) else None
+        if not isinstance(figures[case], dict):
+            return None
+        key = str(next(iter(figures[case]), ""))
+        return case if key.isdigit() else key
 
     for kind, group in groupby(figures, key=first):
         cases = list(group)
@@ -55,7 +60,7 @@ def columns(cases: dict[str, dict]) -> Iterator[tuple[str, str]]:
     """Lines of a table under the names of its columns, which are wrapped."""
     names = list(dict.fromkeys(key for value in cases.values() for key in value))
     cells = {case: [shown(value.get(key, "")) for key in names] for case, value in cases.items()}
-    heads = [wrap(str(key), 12) for key in names]
+    heads = [wrap(str(key), 12, break_long_words=False) for key in names]
     deep = max(map(len, heads))
     heads = [[""] * (deep - len(head)) + head for head in heads]
     lines = [*(("", line) for line in zip(*heads, strict=True)), *cells.items()]
@@ -161,9 +166,11 @@ def main() -> None:
     for path, (before, after, ratio) in compared.items():
         print(f"{ratio:10.3f} {before:12.5g} {after:12.5g}  {' / '.join(path)}")
     for which, result in (("old", old), ("new", new)):
-        alone = [" / ".join(path) for path, _ in numbers(result) if path not in compared]
-        if alone:
-            print(f"\nonly in the {which} one: {'; '.join(alone)}")
+        shared = {path[0] for path in compared}
+        alone = [path for path, _ in numbers(result) if path not in compared]
+        named = [" / ".join(path if path[0] in shared else path[:1]) for path in alone]
+        if named:  # a part that the other does not have at all goes by its own name
+            print(f"\nonly in the {which} one: {'; '.join(dict.fromkeys(named))}")
 
 
 if __name__ == "__main__":

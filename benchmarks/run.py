@@ -22,7 +22,7 @@ PARTS = {  # their modules, and about how many seconds they take on two cores
     "scaling": ("scaling", 80),
     "start": ("start", 20),
     "mixing": ("mixing", 150),
-    "peers": ("peers", 960),
+    "peers": ("peers", 1000),
 }
 
 
