@@ -3,7 +3,8 @@
 That is with a fixed order, or with few enough categories for the lattice. Most sweeps are
 *whitened*, one compiled call: a trajectory of every stick (`pasb.binary.trajectory`), after
 moves that stretch it where its posterior is far from normal, and proposals to swap neighbours
-in the order. One in `EVERY` is *full*: it does what
+in the order. One in `EVERY` is *full* (with 64 columns and more, where it costs as much as many of
+the others, one in a multiple of that): it does what
 `pasb.sweep.Sweeper.sweep` does, with the same random numbers; a test holds the two together,
 bit by bit. Its Gibbs steps do not depend on how good the approximations are, and the first
 sweep, which starts anywhere, is one of them. After the sweep that follows it the whole order is
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pasb.orders.approximations import Approximations
 
 EVERY = 32
+COLUMNS_AT_ONCE = 32  # with more, full sweeps are as much less often
 FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
 STICKS_AT_ONCE = 32  # of whole orders: with more, they are drawn as much less often
 MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
@@ -92,8 +94,9 @@ class LinearSweep:
             np.zeros(BLOCK),
             np.zeros((5, n_padded)),
         )
-        # sweeps from one whole order to the next
-        self.whole_every = EVERY * max(1, len(laws) // STICKS_AT_ONCE) if infers else 0
+        # sweeps from one full sweep to the next, and from one whole order to the next
+        self.full_every = EVERY * max(1, rows.n_columns // COLUMNS_AT_ONCE)
+        self.whole_every = self.full_every * max(1, len(laws) // STICKS_AT_ONCE)
 
     @cached_property
     def of_all_sticks(self) -> tuple[NDArray[np.float64], ...]:
@@ -109,7 +112,7 @@ class LinearSweep:
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
     ) -> tuple[float, int, int]:
         """Advance parameters and order; log-likelihood, swaps accepted and proposed."""
-        if keys.sweep % EVERY == 1:
+        if keys.sweep % self.full_every == 1:
             self.known[:] = -1
             self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
             return self._full(parameters, order, keys)

@@ -87,7 +87,9 @@ def run(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="TEXT", help="Only cells with this in their names; several: with all of them."),
+        typer.Option(
+            metavar="TEXT", help="Only cells with this in their names; several: with all of them."
+        ),
     ] = None,
     folder: Folder = FOLDER,
     seed: Seed = 0,
