@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -58,9 +59,10 @@ def labels_and_weights(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
     labels, weights = np.zeros((2, len(rows.blocks) * BLOCK))
-    part = parts[rows.categories]
-    weights[: rows.n_rows] = np.where(part == ABSENT, 0.0, rows.weights)
-    labels[: rows.n_rows] = part == SUCCESS
+    for part, bounds in zip(parts, pairwise(rows.bounds), strict=True):
+        own = slice(*bounds)
+        labels[own] = part == SUCCESS
+        weights[own] = 0.0 if part == ABSENT else rows.weights[own]
     return labels, weights
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, summing, weighted_gram
+from pasb.rows import BLOCK, Rows, _one_predictor, add_block, elementwise, summing
 from pasb.vector import vector_exp, vector_softplus
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
@@ -26,8 +26,6 @@ WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 # Takes linear predictors, labels and weights, fills curvatures and residuals, gives the
 # log-likelihood.
 Terms = Callable[[NDArray, NDArray, NDArray, NDArray, NDArray], float]
-
-LARGEST_COPY = 0.5  # of the table
 
 
 class Laplace(NamedTuple):
@@ -154,31 +152,26 @@ def laplace_by_newton(
     """
     n_blocks, n_padded, _ = rows.blocks.shape
     n = rows.n_columns
-    used = np.asarray(weights.reshape(n_blocks, BLOCK).any(axis=1))
-    blocks = rows.blocks
-    # sorted by category, rows that do not count fill whole blocks; a copy of the others must
-    # not take as much memory as the table
-    if used.mean() <= LARGEST_COPY:
-        blocks = blocks[used]
+    # sorted by category, rows that do not count fill whole blocks
+    used = np.flatnonzero(weights.reshape(n_blocks, BLOCK).any(axis=1))
+    if len(used) < n_blocks:
         labels, weights = (a.reshape(n_blocks, BLOCK)[used].ravel() for a in (labels, weights))
-        used = used[used]
     gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
-    eta = np.zeros((1, len(labels)))
-    curvature, residual = np.zeros_like(eta[0]), np.zeros_like(eta[0])
-    padded_beta = np.zeros((1, n_padded))
-    beta = padded_beta[0, :n]
+    eta, curvature, residual = (np.zeros(len(labels)) for _ in range(3))
+    padded_beta = np.zeros(n_padded)
+    beta = padded_beta[:n]
     if start is not None:
         beta[:] = start
     scale, factor, step = np.zeros(n), np.zeros((n, n)), np.zeros(n)
 
     def objective() -> float:
-        linear_predictors(blocks, padded_beta, eta)
-        return terms(eta[0], labels, weights, curvature, residual) + prior.log_density(beta)
+        _predictors(rows.blocks, used, padded_beta, eta)
+        return terms(eta, labels, weights, curvature, residual) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
-        weighted_gram(blocks, curvature, residual, used, scratch, gram, linear)
+        _weighted_gram(rows.blocks, used, curvature, residual, scratch, gram, linear)
         alpha = prior.precision_at(beta)
         gradient = linear[:n] - alpha * beta
         _factorise(gram[:n, :n], alpha, scale, factor)
@@ -200,6 +193,23 @@ def laplace_by_newton(
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
     return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
+
+
+@elementwise
+def _predictors(blocks, used, b, out):
+    """x'b of the rows of some blocks, one block behind the other."""
+    for j in range(used.size):
+        _one_predictor(blocks[used[j]], b, out[j * BLOCK : (j + 1) * BLOCK])
+
+
+@summing
+def _weighted_gram(blocks, used, weights, linear_weights, scratch, gram, linear):
+    """As `pasb.rows.weighted_gram`; the weights are those of the rows of some blocks only."""
+    gram[:, :] = 0.0
+    linear[:] = 0.0
+    for j in range(used.size):
+        rows = slice(j * BLOCK, (j + 1) * BLOCK)
+        add_block(blocks[used[j]], weights[rows], linear_weights[rows], scratch, gram, linear)
 
 
 def _factorise(gram, alpha, scale, factor) -> None:
