@@ -62,10 +62,15 @@ def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> ND
     return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
 
 
+def packed_size(n_columns: int) -> int:
+    """Numbers in a packed law."""
+    return (n_columns + 1) ** 2 + 1
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def unpacked(packed):
     """Return the five parts of a packed law; views, no copies."""
-    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 2
+    n = int(math.sqrt(packed.shape[0])) - 1  # see `packed_size`
     factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
     return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
 
