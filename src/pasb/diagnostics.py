@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-NUMBERS_AT_ONCE = 2**16  # ranks, scores and spectra take ten times as much
+NUMBERS_AT_ONCE = 2**14  # ranks, scores and spectra take ten times as much
 
 
 def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:

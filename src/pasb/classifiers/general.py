@@ -285,7 +285,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """What follows from the draws."""
         self.draws_ = draws
         if self._last_two_tie():
-            self.draws_ = self.draws_.with_last_two_sorted()
+            draws.sort_last_two()
         self._after_sampling(warn=self._warns)
 
     def _callbacks(self) -> list[Callable]:
