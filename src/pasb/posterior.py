@@ -36,8 +36,10 @@ def choose_monitored_rows(rows: Rows, inner: Table, used: NDArray[np.bool_]) -> 
     """Training rows whose probabilities are watched: spread evenly over the categories."""
     n = min(N_MONITORED, rows.n_rows)
     picked = np.unique(np.linspace(0, rows.n_rows - 1, n).astype(np.int64))
-    source = np.flatnonzero(used)[rows.source[picked]]
-    return {"row": source, "inner": inner[source], "category": rows.categories[picked]}
+    source = rows.source[picked]
+    if not used.all():
+        source = np.flatnonzero(used)[source]
+    return {"row": source, "inner": inner[source], "category": rows.categories_of(picked)}
 
 
 class PosteriorMixin:

@@ -80,6 +80,10 @@ class Rows:
         """The category of each row."""
         return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
 
+    def categories_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The categories of some rows."""
+        return np.searchsorted(self.bounds, rows, side="right") - 1
+
     def at_most(self, n: int) -> Rows:
         """About `n` of the rows, evenly spaced in every category; all if there are no more."""
         if self.n_rows <= n:
@@ -90,7 +94,7 @@ class Rows:
             chosen.append(np.linspace(start, stop - 1, size).astype(np.int64))
         rows = np.concatenate(chosen)
         table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
-        return Rows.of(table, self.categories[rows], self.n_categories, self.weights[rows])
+        return Rows.of(table, self.categories_of(rows), self.n_categories, self.weights[rows])
 
     @classmethod
     def of(

@@ -260,10 +260,11 @@ class Run:
         """Advance all chains to their end; when stopped, to the same number of draws."""
         n_unfinished = sum(not chain.finished for chain in self.chains)
         self.helpers.add(max(0, self.n_jobs - n_unfinished))
+        n_threads = min(self.n_jobs, len(self.chains))
+        for chain in self.chains:
+            chain.sweeper.sampler.reserve(n_threads)
         with (
-            ThreadPoolExecutor(
-                min(self.n_jobs, len(self.chains)), thread_name_prefix="pasb"
-            ) as pool,
+            ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
             Progress(self.chains, self.show_progress) as progress,
         ):
             try:

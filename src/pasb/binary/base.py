@@ -138,6 +138,13 @@ class BinarySampler(ABC):
         """What `log_sums` does, as tasks that may run side by side."""
         return [partial(self.log_sums, parameters, success, failure)]
 
+    def reserve(self, n_threads: int) -> None:
+        """Make work space for some threads, before they start.
+
+        They would make it themselves; but a thread has a heap of its own, and what the
+        preparation of the table left free in that of the caller would stay idle.
+        """
+
     def count(self, guard: str, times: int) -> None:
         """Count how often a guard fired; threads take turns."""
         if times:

@@ -223,7 +223,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         table, labels = checked_table(self, X, y=y, reset=True)
         check_classification_targets(labels)
         weights = checked_weights(sample_weight, table)
-        self.classes_, categories = np.unique(labels, return_inverse=True)
+        self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
@@ -237,6 +237,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
+        categories = np.searchsorted(self.classes_, labels)
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
