@@ -18,7 +18,7 @@ from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
 from pasb.lazy_rows import Table
 from pasb.predict import Predictor
-from pasb.rows import Rows
+from pasb.rows import sorting
 from pasb.sticks import Direction
 
 if TYPE_CHECKING:
@@ -32,14 +32,16 @@ RHAT_LIMIT = 1.05
 ESS_LIMIT = 100
 
 
-def choose_monitored_rows(rows: Rows, inner: Table, used: NDArray[np.bool_]) -> dict[str, NDArray]:
+def choose_monitored_rows(
+    inner: Table, categories: NDArray[np.int64], used: NDArray[np.bool_]
+) -> dict[str, NDArray]:
     """Training rows whose probabilities are watched: spread evenly over the categories."""
-    n = min(N_MONITORED, rows.n_rows)
-    picked = np.unique(np.linspace(0, rows.n_rows - 1, n).astype(np.int64))
-    source = rows.source[picked]
-    if not used.all():
-        source = np.flatnonzero(used)[source]
-    return {"row": source, "inner": inner[source], "category": rows.categories_of(picked)}
+    some = not used.all()
+    source = sorting(categories[used] if some else categories)
+    n = min(N_MONITORED, len(source))
+    picked = source[np.unique(np.linspace(0, len(source) - 1, n).astype(np.int64))]
+    row = np.flatnonzero(used)[picked] if some else picked
+    return {"row": row, "inner": inner[row], "category": categories[row]}
 
 
 class PosteriorMixin:

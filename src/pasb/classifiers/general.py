@@ -254,7 +254,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             n_swaps=self._number_of_swaps(),
             swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
-        self._monitored = choose_monitored_rows(problem.rows, inner, used)
+        self._monitored = choose_monitored_rows(inner, categories, used)
         del inner, chosen, table, labels, categories, weights, used  # the chains need none
         seed = seed_of(self.random_state, self._checkpoint())
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
