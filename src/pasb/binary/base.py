@@ -138,7 +138,7 @@ class BinarySampler(ABC):
         """What `log_sums` does, as tasks that may run side by side."""
         return [partial(self.log_sums, parameters, success, failure)]
 
-    def reserve(self, n_threads: int) -> None:
+    def reserve(self, n_threads: int) -> None:  # noqa: B027
         """Make work space for some threads, before they start.
 
         They would make it themselves; but a thread has a heap of its own, and what the

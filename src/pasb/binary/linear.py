@@ -117,7 +117,12 @@ class LinearSampler(BinarySampler, Approximable):
     @cached_property
     def eta(self) -> NDArray[np.float64]:
         """Linear predictors of every category; approximations do without."""
-        return np.zeros((self.rows.n_categories, len(self.rows.blocks) * BLOCK))
+        return self.rows.spaces.take("linear predictors", partial(_predictors, self.rows))
+
+    def forget_predictors(self) -> None:
+        """Let another chain have the space of `eta`, which is to be computed anew."""
+        self.rows.spaces.give("linear predictors", self.eta)
+        del self.eta
 
     def work(self) -> AbstractContextManager[Any]:
         """Work space of an update, for as long as it takes."""
@@ -224,6 +229,10 @@ class LinearSampler(BinarySampler, Approximable):
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
         log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
+
+
+def _predictors(rows: Rows) -> NDArray[np.float64]:
+    return np.zeros((rows.n_categories, len(rows.blocks) * BLOCK))
 
 
 def _work_space(rows: Rows) -> tuple[NDArray, ...]:
