@@ -12,7 +12,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from pasb.rows import BLOCK, Rows
+from pasb.rows import Rows
 from pasb.sticks import Direction
 from pasb.threads import Task
 from pasb.variates.scalar import stream_key
@@ -52,18 +51,6 @@ def parts_on_stick(
     parts[order[stick]] = stop
     parts[order[stick + 1 :]] = go_on
     return parts
-
-
-def labels_and_weights(
-    rows: Rows, parts: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
-    labels, weights = np.zeros((2, len(rows.blocks) * BLOCK))
-    for part, bounds in zip(parts, pairwise(rows.bounds), strict=True):
-        own = slice(*bounds)
-        labels[own] = part == SUCCESS
-        weights[own] = 0.0 if part == ABSENT else rows.weights[own]
-    return labels, weights
 
 
 class Keys(NamedTuple):

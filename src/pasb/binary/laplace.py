@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pasb.binary.base import ABSENT, SUCCESS
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
 from pasb.rows import BLOCK, Rows, _one_predictor, add_block, elementwise, summing
@@ -116,8 +118,7 @@ def _newton_terms(eta, labels, weights, curvature, residual):
 
 def laplace_logistic(
     rows: Rows,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    parts: NDArray[np.int8],
     prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
@@ -126,8 +127,8 @@ def laplace_logistic(
     Parameters
     ----------
     rows : Rows
-    labels, weights : array of shape (rows of the blocks,)
-        Labels in {0, 1}; a weight of zero leaves a row out.
+    parts : array of shape (n_categories,)
+        What the rows of each category are.
     prior : CoefficientPrior
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
@@ -136,13 +137,12 @@ def laplace_logistic(
     -------
     Laplace
     """
-    return laplace_by_newton(rows, labels, weights, prior, _newton_terms, start)
+    return laplace_by_newton(rows, parts, prior, _newton_terms, start)
 
 
 def laplace_by_newton(
     rows: Rows,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    parts: NDArray[np.int8],
     prior: CoefficientPrior,
     terms: Terms,
     start: NDArray[np.float64] | None,
@@ -155,12 +155,8 @@ def laplace_by_newton(
     is below `tolerance`, the step that it belongs to is the last one: the decrement after
     it would be smaller than the square of that, and the curvature changes no more.
     """
-    n_blocks, n_padded, _ = rows.blocks.shape
-    n = rows.n_columns
-    # sorted by category, rows that do not count fill whole blocks
-    used = np.flatnonzero(weights.reshape(n_blocks, BLOCK).any(axis=1))
-    if len(used) < n_blocks:
-        labels, weights = (a.reshape(n_blocks, BLOCK)[used].ravel() for a in (labels, weights))
+    n, n_padded = rows.n_columns, rows.blocks.shape[1]
+    used, labels, weights = _used_blocks(rows, parts)
     gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
     eta, curvature, residual = (np.zeros(len(labels)) for _ in range(3))
@@ -198,6 +194,31 @@ def laplace_by_newton(
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
     return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
+
+
+def _used_blocks(
+    rows: Rows, parts: NDArray[np.int8]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The blocks with a row that is not absent; labels in {0, 1} and weights of their rows.
+
+    Sorted by category, absent rows fill whole blocks; those in other blocks weigh nothing.
+    """
+    used = np.zeros(len(rows.blocks), dtype=np.bool_)
+    present = [
+        (part, start, stop)
+        for part, (start, stop) in zip(parts, pairwise(rows.bounds), strict=True)
+        if part != ABSENT and start < stop
+    ]
+    for _, start, stop in present:
+        used[start // BLOCK : (stop - 1) // BLOCK + 1] = True
+    n_skipped = np.cumsum(~used)
+    labels, weights = np.zeros((2, used.sum() * BLOCK))
+    for part, start, stop in present:
+        skipped = n_skipped[start // BLOCK] * BLOCK
+        own = slice(start - skipped, stop - skipped)
+        labels[own] = part == SUCCESS
+        weights[own] = rows.weights[start:stop]
+    return np.flatnonzero(used), labels, weights
 
 
 @elementwise
