@@ -90,8 +90,6 @@ class Diagnostics:
     def worst_of(cls, by_direction: dict[str, Diagnostics]) -> Diagnostics:
         """The worse of the diagnostics of several directions, quantity by quantity."""
         parts = list(by_direction.values())
-        if len(parts) == 1:
-            return parts[0]
         return cls(
             np.max([part.rhat_probability for part in parts], axis=0),
             np.min([part.ess_probability for part in parts], axis=0),

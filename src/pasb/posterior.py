@@ -66,10 +66,13 @@ class PosteriorMixin:
         self.order_ = orders if len(orders) > 1 else orders[self._directions[0]]
         self._posterior_tree: xarray.DataTree | None = None
         watched, log_likelihood = self._monitored_probabilities(), self.draws_.log_likelihood
-        chains = {name: self.draws_.of_direction(name) for name in self._directions}
-        self.diagnostics_ = Diagnostics.worst_of(
-            {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
-        )
+        if len(self._directions) == 1:
+            self.diagnostics_ = Diagnostics.of(watched, log_likelihood)
+        else:
+            chains = {name: self.draws_.of_direction(name) for name in self._directions}
+            self.diagnostics_ = Diagnostics.worst_of(
+                {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
+            )
         advice = self._advice()
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)
