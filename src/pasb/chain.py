@@ -153,6 +153,7 @@ class Chain:
                 break
             if monotonic() > deadline:
                 break
+        self.sweeper.rest()
 
     @property
     def keeps_next(self) -> bool:

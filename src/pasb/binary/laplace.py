@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, SUCCESS
+from pasb.binary.linear_space import LinearSpace, predictor_space
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
 from pasb.rows import BLOCK, Rows, _one_predictor, add_block, elementwise, summing
@@ -155,11 +157,30 @@ def laplace_by_newton(
     is below `tolerance`, the step that it belongs to is the last one: the decrement after
     it would be smaller than the square of that, and the curvature changes no more.
     """
+    spaces = rows.spaces
+    with (
+        spaces.lent("linear", partial(LinearSpace.of, rows)) as linear,
+        spaces.lent("predictors", partial(predictor_space, rows)) as predictors,
+    ):
+        vectors = *linear.pair, *predictors[:2]
+        return _climb(rows, parts, vectors, prior, terms, start, tolerance)
+
+
+def _climb(
+    rows: Rows,
+    parts: NDArray[np.int8],
+    vectors: tuple[NDArray[np.float64], ...],
+    prior: CoefficientPrior,
+    terms: Terms,
+    start: NDArray[np.float64] | None,
+    tolerance: float,
+) -> Laplace:
+    """What `laplace_by_newton` does in the work space of four numbers for every row."""
     n, n_padded = rows.n_columns, rows.blocks.shape[1]
-    used, labels, weights = _used_blocks(rows, parts)
+    used, labels = _used_blocks(rows, parts, vectors[0])
+    weights, eta, curvature, residual = (vector[: len(labels)] for vector in vectors)
     gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
-    eta, curvature, residual = (np.zeros(len(labels)) for _ in range(3))
     padded_beta = np.zeros(n_padded)
     beta = padded_beta[:n]
     if start is not None:
@@ -197,9 +218,9 @@ def laplace_by_newton(
 
 
 def _used_blocks(
-    rows: Rows, parts: NDArray[np.int8]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """The blocks with a row that is not absent; labels in {0, 1} and weights of their rows.
+    rows: Rows, parts: NDArray[np.int8], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """The blocks with a row that is not absent; labels in {0, 1} and `weights` of their rows.
 
     Sorted by category, absent rows fill whole blocks; those in other blocks weigh nothing.
     """
@@ -212,13 +233,14 @@ def _used_blocks(
     for _, start, stop in present:
         used[start // BLOCK : (stop - 1) // BLOCK + 1] = True
     n_skipped = np.cumsum(~used)
-    labels, weights = np.zeros((2, used.sum() * BLOCK))
+    labels = np.zeros(used.sum() * BLOCK, dtype=np.int8)
+    weights[: len(labels)] = 0.0
     for part, start, stop in present:
         skipped = n_skipped[start // BLOCK] * BLOCK
         own = slice(start - skipped, stop - skipped)
         labels[own] = part == SUCCESS
         weights[own] = rows.weights[start:stop]
-    return np.flatnonzero(used), labels, weights
+    return np.flatnonzero(used), labels
 
 
 @elementwise

@@ -95,15 +95,9 @@ class LinearSweep:
         if keys.sweep % EVERY == 1:
             self.known[:] = -1
             self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
-            result = self._full(parameters, order, keys)
-        else:
-            result = self._whitened(parameters, order, keys), 0, 0
-        self.sampler.forget_predictors()
-        return result
-
-    def _whitened(self, parameters: Parameters, order: NDArray[np.int64], keys: Keys) -> float:
+            return self._full(parameters, order, keys)
         with self.sampler.slots() as slots:
-            return whitened_sweep(
+            log_likelihood = whitened_sweep(
                 *self.sampler.table,
                 *self.sampler.prior,
                 *self.sampler.link,
@@ -122,6 +116,7 @@ class LinearSweep:
                 *self.work,
                 *keys,
             )
+        return log_likelihood, 0, 0
 
     def _full(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
