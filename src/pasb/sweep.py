@@ -93,6 +93,7 @@ class Problem:
         n_columns = self.rows.n_columns
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
+        sampler.reserve(n_jobs)
         bounds = self.rows.bounds
         counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
         return Approximations(sampler, counts, n_columns, *self.labels, n_jobs)

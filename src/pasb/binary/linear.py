@@ -115,6 +115,10 @@ class LinearSampler(BinarySampler, Approximable):
         self.guards = {"qr_fallbacks": 0}
         self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
 
+    def reserve(self, n_threads: int) -> None:  # noqa: D102
+        self.rows.spaces.reserve("linear", n_threads, self._make_space)
+        self.rows.spaces.reserve("predictors", n_threads, partial(predictor_space, self.rows))
+
     @cached_property
     def eta(self) -> NDArray[np.float64]:
         """Linear predictors of every category."""
