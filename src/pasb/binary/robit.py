@@ -14,10 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import (
-    Keys,
-    Parameters,
-)
+from pasb.binary.base import Keys, Parameters
 from pasb.binary.laplace import Laplace
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
