@@ -16,12 +16,12 @@ import orders_softplus
 from report import write
 
 from pasb import Logistic, datasets
-from pasb.binary.base import Keys, labels_and_weights
+from pasb.binary.base import ABSENT, SUCCESS, Keys
 from pasb.chain import Chain, Schedule
 from pasb.orders import Lattice, enumerate_orders
 from pasb.orders.filling import evidence_lattice
 from pasb.predict import Predictor
-from pasb.rows import Rows
+from pasb.rows import Rows, unblocked
 from pasb.sampling import one_blas_thread
 from pasb.scaling import Scaling
 from pasb.sweep import Problem, Sweeper
@@ -84,7 +84,7 @@ def satimage(n_seeds: int = 10, n_chains: int = 10, n_warmup: int = 150, n_draws
     return figures
 
 
-def stick_integral(rows: Rows, law, labels, weights, half: int) -> float:
+def stick_integral(rows: Rows, law, parts, half: int) -> float:
     """Evidence of a stick with two columns by the trapezoid rule, some ten deviations wide."""
     prior = Logistic().prior
     step = 10 / half
@@ -92,10 +92,10 @@ def stick_integral(rows: Rows, law, labels, weights, half: int) -> float:
     precision_factor = _factor(law)
     points = np.stack(np.meshgrid(u, u), axis=-1).reshape(-1, 2)
     beta = law.mode + np.linalg.solve(precision_factor.T, points.T).T
-    X = rows.blocks.transpose(0, 2, 1).reshape(-1, rows.blocks.shape[1])[:, :2]
-    used = weights > 0
-    eta = beta @ X[used].T
-    log_likelihood = (labels[used] * eta - np.logaddexp(0, eta)).sum(axis=1)
+    part = parts[rows.categories]
+    used = part != ABSENT
+    eta = beta @ unblocked(rows.blocks, rows.n_rows, 2)[used].T
+    log_likelihood = ((part[used] == SUCCESS) * eta - np.logaddexp(0, eta)).sum(axis=1)
     a, b = prior.shape, prior.rate
     log_prior = -(a + 0.5) * np.log(b + 0.5 * beta**2).sum(axis=1)
     constant = prior.log_density(np.zeros(2)) + 2 * (a + 0.5) * np.log(b)
@@ -108,7 +108,7 @@ def stick_integral(rows: Rows, law, labels, weights, half: int) -> float:
 def _factor(law):
     from pasb.binary.laplace import unpacked
 
-    _, scale, factor, _, _ = unpacked(law.packed)
+    _, scale, factor, *_ = unpacked(law.packed)
     return np.tril(factor) / scale[:, None]
 
 
@@ -151,8 +151,7 @@ def _exact_lattice(problem: Problem, store, half: int) -> Lattice:
     def log_evidence(category, later):
         parts = store.parts(category, later)
         law = store.sampler.approximate(parts, None)
-        labels, weights = labels_and_weights(problem.rows, parts)
-        return stick_integral(problem.rows, law, labels, weights, half)
+        return stick_integral(problem.rows, law, parts, half)
 
     return Lattice.of(problem.rows.n_categories, log_evidence)
 

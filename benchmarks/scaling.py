@@ -6,8 +6,8 @@ linear. Given N, all sticks together see more rows with more categories, so S is
 the rows on all sticks and in the table of log-probabilities. Time per kept draw follows from
 the time of runs of different length. Processor time of one thread.
 
-Memory: the peak of a fit in a child process above what it had before the data were made, over
-the size of the data and of the kept draws together.
+Memory: the peak of a fit in a process of its own (`peak_memory.py`), over the size of the data
+and of the kept draws together.
 """
 
 from __future__ import annotations
@@ -36,12 +36,16 @@ RANGES = {
     "T": (1, 3, 10, 30, 100),
 }
 COLUMNS = 20
-MEMORY = (  # model, rows, covariates, categories, draws, chains
-    ("softplus", 4435, 36, 6, 100, 1),
-    ("softplus", 20_000, 20, 4, 50, 1),
-    ("softplus", 100_000, 36, 4, 5, 1),
-    ("logistic", 4435, 36, 6, 500, 4),
-    ("logistic", 100_000, 36, 4, 5, 2),
+MEMORY = (  # model, rows, covariates, categories, draws, chains (of each direction), threads
+    ("softplus", 4435, 36, 6, 100, 1, 2),
+    ("softplus", 20_000, 20, 4, 50, 1, 2),
+    ("softplus", 100_000, 36, 4, 5, 1, 2),
+    ("softplus", 100_000, 9, 3, 3, 1, 1),
+    ("softplus", 100_000, 9, 3, 3, 1, 2),
+    ("logistic", 4435, 36, 6, 500, 4, 2),
+    ("logistic", 100_000, 36, 4, 5, 2, 2),
+    ("logistic", 100_000, 36, 6, 5, 4, 2),
+    ("logistic", 100_000, 9, 3, 5, 2, 2),
 )
 
 
@@ -110,58 +114,21 @@ def draws(repeats: int) -> dict[str, float]:
     }
 
 
-CHILD = """
-import json, sys, threading, time, warnings
-warnings.simplefilter("ignore")
-sys.path.insert(0, sys.argv[1])
-from scaling import table
-from pasb import SoftplusClassifier, StickLogisticClassifier
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
-
-kind, (n_rows, n_columns, n_categories, n_draws, n_chains) = sys.argv[2], map(int, sys.argv[3:])
-shared = dict(n_warmup=2, random_state=1, n_chains=n_chains, n_jobs=2, progress=False)
-if kind == "softplus":
-    settings = dict(n_experts=5, n_layers=3, order=list(range(n_categories)), **shared)
-    make = SoftplusClassifier
-else:
-    settings, make = shared, StickLogisticClassifier
-X, y = table(400, n_columns, n_categories)
-make(n_draws=2, **settings).fit(X, y)  # loads all that is needed
-before, peak, done = resident(), 0, False
-
-def watch():
-    global peak
-    while not done:
-        peak = max(peak, resident())
-        time.sleep(0.002)
-
-X, y = table(n_rows, n_columns, n_categories)
-thread = threading.Thread(target=watch)
-thread.start()
-model = make(n_draws=n_draws, **settings).fit(X, y)
-done = True
-thread.join()
-kept = sum(values.nbytes for values in model.draws_.parameters.values())
-data = X.nbytes + y.nbytes
-figures = {"data MB": data / 2**20, "kept MB": kept / 2**20, "peak MB": (peak - before) / 2**20}
-print(json.dumps({**figures, "peak / (data + kept)": (peak - before) / (data + kept)}))
-"""
-
-
 def memory() -> dict[str, dict[str, float]]:
+    """What `peak_memory.py` finds, once it has made a small fit and as the first fit."""
     figures = {}
     for case in MEMORY:
-        arguments = [str(Path(__file__).parent), *map(str, case)]
-        done = subprocess.run(
-            [sys.executable, "-c", CHILD, *arguments], capture_output=True, text=True, check=True
-        )
-        kind, n_rows, n_columns, n_categories, n_draws, n_chains = case
-        name = f"{kind}, {n_rows} x {n_columns}, S = {n_categories}, {n_chains} x {n_draws} draws"
-        figures[name] = json.loads(done.stdout)
+        model, n_rows, n_columns, n_categories, n_draws, n_chains, n_jobs = case
+        shape = f"{n_rows} x {n_columns}, S = {n_categories}, {n_chains} x {n_draws} draws"
+        found, first = _peak(*case), _peak(*case, "--first")
+        found["as the first fit, MB"] = first["peak, MB"]
+        figures[f"{model}, {shape}, {n_jobs} threads"] = found
     return figures
+
+
+def _peak(*arguments: str | int) -> dict[str, float]:
+    command = [sys.executable, str(Path(__file__).parent / "peak_memory.py"), *map(str, arguments)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def measure(repeats: int = 5) -> dict[str, dict[str, float]]:

@@ -7,7 +7,6 @@ import pytest
 
 import pasb
 import pasb.errors
-from pasb.binary.base import labels_and_weights
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
 from pasb.empirical import FIRST_RATE, GREATEST_RATE, LEAST_RATE, nonlinear_rate, prior_rate
@@ -44,7 +43,7 @@ def test_rate_is_the_best_of_the_grid():
             parts = np.zeros(3, dtype=np.int8)
             parts[s] = 1
             prior = CoefficientPrior.of("ard", 2.0, rate)
-            total += laplace_logistic(rows, *labels_and_weights(rows, parts), prior).log_evidence
+            total += laplace_logistic(rows, parts, prior).log_evidence
         return total
 
     grid = FIRST_RATE * 4.0 ** np.arange(-6, 3)

@@ -10,7 +10,7 @@ from numba import njit
 from scipy.integrate import quad
 from scipy.stats import binomtest, kstest, norm, t
 
-from pasb.binary.base import Keys
+from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys
 from pasb.binary.laplace import WIDE_SHARE, WIDTH, Laplace, laplace_logistic, pack
 from pasb.binary.prior import CoefficientPrior
 from pasb.gaussian import draw_by_qr, draw_from_precision
@@ -80,7 +80,7 @@ class TestRows:
         X, y = rng.normal(size=(n, p)), rng.integers(3, size=n)
         rows = Rows.of(X, y, 3)
         n_blocks, n_padded, _ = rows.blocks.shape
-        ordered = X[rows.source]
+        ordered = X[np.argsort(y, kind="stable")]
         assert (unblocked(rows.blocks, n, p) == ordered).all()
         assert (rows.categories == np.sort(y)).all()
 
@@ -171,10 +171,10 @@ class TestGaussian:
 def test_laplace_finds_the_mode_and_the_evidence(precision):
     """Mode against its equation, evidence of one intercept against quadrature."""
     prior = CoefficientPrior.of(precision, 3.0, 2.0)
-    rows = Rows.of(np.ones((30, 1)), np.zeros(30, dtype=int), 1)
-    labels, weights = np.zeros((2, BLOCK))
-    labels[:12], weights[:30] = 1.0, 1.0
-    fit = laplace_logistic(rows, labels, weights, prior)
+    # rows that are absent fill a block, and share others with those that are not
+    y = np.repeat(np.arange(5), [100, 18, 500, 12, 3])
+    parts = np.array([ABSENT, FAILURE, ABSENT, SUCCESS, ABSENT], dtype=np.int8)
+    fit = laplace_logistic(Rows.of(np.ones((len(y), 1)), y, 5), parts, prior)
     p = 1 / (1 + np.exp(-fit.mode[0]))
     gradient = 12 - 30 * p - prior.precision_at(fit.mode)[0] * fit.mode[0]
     assert gradient == pytest.approx(0, abs=1e-3)

@@ -1,9 +1,13 @@
-"""What fits and predictions allocate beside the data, as NumPy reports it."""
+"""What fits and predictions take beside the data: as NumPy reports it, and as the kernel does."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tracemalloc
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +28,14 @@ MODELS = {
     "logistic": StickLogisticClassifier(**SETTINGS),
     "softplus": SoftplusClassifier(n_experts=4, n_layers=3, direction="forward", **SETTINGS),
 }
+SCRIPT = Path(__file__).parents[1] / "benchmarks" / "peak_memory.py"
+
+
+def some_data(n_rows: int, n_columns: int, n_categories: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_columns))
+    noise = rng.gumbel(size=(n_rows, n_categories))
+    return X, np.argmax(X[:, :n_categories] + noise, axis=1)
 
 
 def peak_bytes(run) -> int:
@@ -37,9 +49,7 @@ def peak_bytes(run) -> int:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_fit_and_prediction_allocate_little(name):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(N_ROWS, N_COLUMNS))
-    y = np.argmax(X[:, :3] + rng.gumbel(size=(N_ROWS, 3)), axis=1)
+    X, y = some_data(N_ROWS, N_COLUMNS, 3)
     model = MODELS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -50,5 +60,32 @@ def test_fit_and_prediction_allocate_little(name):
     few = peak_bytes(lambda: model.predict_proba(X[:5000]))
     many = peak_bytes(lambda: model.predict_proba(X))
     result = (N_ROWS - 5000) * 3 * 8
-    # the check for values that are not finite takes a byte for each of them
-    assert many < few + 1.5 * result + (N_ROWS - 5000) * N_COLUMNS
+    assert many < few + 1.5 * result
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_draws_and_laws_are_stored_once(n_jobs):
+    """Many draws of few rows: a fit takes no second copy of the draws, nor of the lattice."""
+    X, y = some_data(1000, 39, 5)
+    settings = {**SETTINGS, "n_chains": 2, "n_draws": 600, "order": "infer", "n_jobs": n_jobs}
+    model = StickLogisticClassifier(**settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X[:500], y[:500])  # compiles
+        peak = peak_bytes(lambda: model.fit(X, y))
+    data = X.nbytes + y.nbytes
+    kept = sum(values.nbytes for values in model.draws_.parameters.values())
+    assert data + peak < 3 * (data + kept)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
+@pytest.mark.parametrize(
+    "case",
+    ["softplus 50000 11 3 2 1 1", "logistic 50000 40 4 2 2 2"],
+    ids=["softplus", "logistic"],
+)
+def test_resident_memory_is_three_times_the_data_at_most(case):
+    """Model, rows, covariates, classes, draws, chains and threads; heaps of threads count too."""
+    command = [sys.executable, str(SCRIPT), *case.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["peak / (data + kept)"] < 3

@@ -158,6 +158,21 @@ def test_work_spaces_are_lent_to_one_at_a_time():
     assert len(made) == 3
 
 
+@pytest.mark.parametrize("name", ["logistic", "robit"])
+def test_chains_that_take_turns_share_their_space(name, monkeypatch):
+    """In turns of one sweep, with what another chain left in the space for predictors."""
+    runs = []
+    for seconds in (1e9, 0.0):
+        monkeypatch.setattr("pasb.sampling.SLICE_SECONDS", seconds)
+        problem = Problem(some_rows(), MODELS[name])
+        runs.append(sample([problem] * 3, Schedule(2, 40, 1, 7), n_jobs=1))
+        assert len(problem.rows.spaces._idle["predictors"]) == 1
+    one, other = runs
+    assert np.array_equal(one.order, other.order)
+    assert np.array_equal(one.log_likelihood, other.log_likelihood)
+    assert np.array_equal(one.parameters["coef"], other.parameters["coef"])
+
+
 def test_a_predictor_does_not_depend_on_its_neighbours(seed):
     """Vectors go through in pairs, and the last of an odd number alone."""
     rng = np.random.default_rng(seed)

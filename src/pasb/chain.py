@@ -49,8 +49,32 @@ class SweepInfo(NamedTuple):
     swap_acceptance: float
 
 
+def empty_trace(problem: Problem, schedule: Schedule, *chains: int) -> dict[str, NDArray]:
+    """Arrays for the draws of a chain, or of as many as are given in `chains`."""
+    draws = (*chains, schedule.n_draws)
+    categories = (*draws, problem.rows.n_categories)
+    shapes = problem.model.shapes(problem.rows.n_columns)
+    return {
+        "order": np.empty(categories, dtype=np.int64),
+        "log_likelihood": np.empty(draws),
+        "swaps_accepted": np.empty(draws, dtype=np.int64),
+        **{name: np.empty((*categories, *shape)) for name, shape in shapes.items()},
+    }
+
+
 class Chain:
-    """A chain and the draws it has kept so far."""
+    """A chain and the draws it has kept so far.
+
+    Parameters
+    ----------
+    index : int
+    problem : Problem
+    schedule : Schedule
+    approximations, surrogate, helpers, sampler
+        See `pasb.sweep.Sweeper`.
+    trace : dict of arrays, optional
+        Where the draws go, as `empty_trace` makes it.
+    """
 
     def __init__(
         self,
@@ -61,6 +85,7 @@ class Chain:
         surrogate: Evidences | None = None,
         helpers: Helpers | None = None,
         sampler: BinarySampler | None = None,
+        trace: dict[str, NDArray] | None = None,
     ):
         self.index = index
         self.schedule = schedule
@@ -68,14 +93,7 @@ class Chain:
         self.sweeper = Sweeper(problem, approximations, surrogate, settling, helpers, sampler)
         self.state: State | None = None
         self.n_done = 0  # sweeps
-        n_categories = problem.rows.n_categories
-        self.trace: dict[str, NDArray] = {
-            "order": np.empty((schedule.n_draws, n_categories), dtype=np.int64),
-            "log_likelihood": np.empty(schedule.n_draws),
-            "swaps_accepted": np.empty(schedule.n_draws, dtype=np.int64),
-        }
-        for name, shape in problem.model.shapes(problem.rows.n_columns).items():
-            self.trace[name] = np.empty((schedule.n_draws, n_categories, *shape))
+        self.trace = empty_trace(problem, schedule) if trace is None else trace
 
     @property
     def n_kept(self) -> int:
@@ -135,6 +153,7 @@ class Chain:
                 break
             if monotonic() > deadline:
                 break
+        self.sweeper.rest()
 
     @property
     def keeps_next(self) -> bool:
@@ -193,6 +212,7 @@ class Chain:
         for name, count in zip(sorted(guards), arrays["guards"], strict=True):
             guards[name] = int(count)
         self.sweeper.resume(self.state)
+        self.sweeper.rest()
         self.n_done = n_done
         for name, array in self.trace.items():
             n = min(len(array), len(draws[name]))

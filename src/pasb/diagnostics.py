@@ -16,7 +16,7 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-NUMBERS_AT_ONCE = 2**16  # ranks, scores and spectra take ten times as much
+NUMBERS_AT_ONCE = 2**14  # ranks, scores and spectra take ten times as much
 
 
 def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,8 +90,6 @@ class Diagnostics:
     def worst_of(cls, by_direction: dict[str, Diagnostics]) -> Diagnostics:
         """The worse of the diagnostics of several directions, quantity by quantity."""
         parts = list(by_direction.values())
-        if len(parts) == 1:
-            return parts[0]
         return cls(
             np.max([part.rhat_probability for part in parts], axis=0),
             np.min([part.ess_probability for part in parts], axis=0),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import FAILURE, SUCCESS, labels_and_weights
+from pasb.binary.base import FAILURE, SUCCESS
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
 from pasb.rows import Rows
@@ -51,7 +51,7 @@ def prior_rate(rows: Rows, shape: float) -> float:
         for category in range(few.n_categories):
             parts = np.full(few.n_categories, FAILURE, dtype=np.int8)
             parts[category] = SUCCESS
-            law = laplace_logistic(few, *labels_and_weights(few, parts), prior, modes.get(category))
+            law = laplace_logistic(few, parts, prior, modes.get(category))
             modes[category] = law.mode
             total += law.log_evidence
         return total

@@ -42,7 +42,7 @@ def run_fingerprint(problems: Sequence[Problem], schedule: Schedule) -> dict:
     """
     problem, rows = problems[0], problems[0].rows
     digest = hashlib.sha256()
-    for array in (rows.blocks, rows.weights, rows.bounds, rows.source):
+    for array in (rows.blocks, rows.weights, rows.bounds):
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).data)
     return {

@@ -18,7 +18,7 @@ from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
 from pasb.lazy_rows import Table
 from pasb.predict import Predictor
-from pasb.rows import Rows
+from pasb.rows import sorting
 from pasb.sticks import Direction
 
 if TYPE_CHECKING:
@@ -32,12 +32,16 @@ RHAT_LIMIT = 1.05
 ESS_LIMIT = 100
 
 
-def choose_monitored_rows(rows: Rows, inner: Table, used: NDArray[np.bool_]) -> dict[str, NDArray]:
+def choose_monitored_rows(
+    inner: Table, categories: NDArray[np.int64], used: NDArray[np.bool_]
+) -> dict[str, NDArray]:
     """Training rows whose probabilities are watched: spread evenly over the categories."""
-    n = min(N_MONITORED, rows.n_rows)
-    picked = np.unique(np.linspace(0, rows.n_rows - 1, n).astype(np.int64))
-    source = np.flatnonzero(used)[rows.source[picked]]
-    return {"row": source, "inner": inner[source], "category": rows.categories[picked]}
+    some = not used.all()
+    source = sorting(categories[used] if some else categories)
+    n = min(N_MONITORED, len(source))
+    picked = source[np.unique(np.linspace(0, len(source) - 1, n).astype(np.int64))]
+    row = np.flatnonzero(used)[picked] if some else picked
+    return {"row": row, "inner": inner[row], "category": categories[row]}
 
 
 class PosteriorMixin:
@@ -62,10 +66,13 @@ class PosteriorMixin:
         self.order_ = orders if len(orders) > 1 else orders[self._directions[0]]
         self._posterior_tree: xarray.DataTree | None = None
         watched, log_likelihood = self._monitored_probabilities(), self.draws_.log_likelihood
-        chains = {name: self.draws_.of_direction(name) for name in self._directions}
-        self.diagnostics_ = Diagnostics.worst_of(
-            {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
-        )
+        if len(self._directions) == 1:
+            self.diagnostics_ = Diagnostics.of(watched, log_likelihood)
+        else:
+            chains = {name: self.draws_.of_direction(name) for name in self._directions}
+            self.diagnostics_ = Diagnostics.worst_of(
+                {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
+            )
         advice = self._advice()
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)

@@ -52,8 +52,6 @@ class Rows:
         Rows ``bounds[s]`` to ``bounds[s + 1]`` belong to category s.
     n_columns : int
         Number of covariates, the constant column included.
-    source : array of shape (n_rows,)
-        Where each row stood in the table it came from.
     spaces : WorkSpaces
         What the chains of a run that share these rows lend to their threads.
     """
@@ -62,7 +60,6 @@ class Rows:
     weights: NDArray[np.float64]
     bounds: NDArray[np.int64]
     n_columns: int
-    source: NDArray[np.int64]
     spaces: WorkSpaces = field(default_factory=WorkSpaces, compare=False, repr=False)
 
     @property
@@ -80,6 +77,10 @@ class Rows:
         """The category of each row."""
         return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
 
+    def categories_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The categories of some rows."""
+        return np.searchsorted(self.bounds, rows, side="right") - 1
+
     def at_most(self, n: int) -> Rows:
         """About `n` of the rows, evenly spaced in every category; all if there are no more."""
         if self.n_rows <= n:
@@ -90,7 +91,7 @@ class Rows:
             chosen.append(np.linspace(start, stop - 1, size).astype(np.int64))
         rows = np.concatenate(chosen)
         table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
-        return Rows.of(table, self.categories[rows], self.n_categories, self.weights[rows])
+        return Rows.of(table, self.categories_of(rows), self.n_categories, self.weights[rows])
 
     @classmethod
     def of(
@@ -101,7 +102,7 @@ class Rows:
         weights: NDArray[np.float64] | None = None,
     ) -> Rows:
         """Sort and block a table `X` that has its constant column already."""
-        source = np.argsort(y, kind="stable")
+        source = sorting(y)
         if weights is None:
             weights = np.ones(len(y))
         counts = np.bincount(y, minlength=n_categories)
@@ -110,8 +111,12 @@ class Rows:
             weights=np.ascontiguousarray(weights[source], dtype=np.float64),
             bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             n_columns=X.shape[1],
-            source=source,
         )
+
+
+def sorting(y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each row of `Rows` stands in the table it comes from."""
+    return np.argsort(y, kind="stable")
 
 
 def blocked(X: Table, source: NDArray[np.int64] | None = None) -> NDArray[np.float64]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from pasb.binary.base import BinarySampler
-from pasb.chain import Chain, Schedule, SweepInfo
+from pasb.chain import Chain, Schedule, SweepInfo, empty_trace
 from pasb.checkpoint import Checkpoint
 from pasb.errors import CheckpointError
 from pasb.orders.evidences import Evidences
@@ -54,22 +54,18 @@ class Draws:
     n_warmup: int  # sweeps of warm-up that were done
     interrupted: bool = False
 
-    def with_last_two_sorted(self) -> Draws:
-        """The same draws of a symmetric model, the lower of the last two categories first.
+    def sort_last_two(self) -> None:
+        """Put the lower of the last two categories first in all draws of a symmetric model.
 
         Swapping the last two categories and the sign of the last stick's coefficients
         changes no probability; with one of the two forms for all draws, a coefficient
         means the same in each of them.
         """
-        order, coef = self.order.copy(), self.parameters["coef"].copy()
-        flipped = order[..., -2] > order[..., -1]
-        c, d = order[flipped][:, -2], order[flipped][:, -1]
-        vectors = coef[flipped]
-        draws = np.arange(len(vectors))
-        vectors[draws, d] = -vectors[draws, c]
-        coef[flipped] = vectors
-        order[flipped] = np.column_stack([order[flipped][:, :-2], d, c])
-        return replace(self, order=order, parameters={**self.parameters, "coef": coef})
+        for order, coef in zip(self.order, self.parameters["coef"], strict=True):
+            flipped = np.flatnonzero(order[:, -2] > order[:, -1])
+            c, d = order[flipped, -2], order[flipped, -1]
+            coef[flipped, d] = -coef[flipped, c]
+            order[flipped, -2], order[flipped, -1] = d, c
 
     def best(self) -> Draws:
         """The draw with the highest likelihood of each direction, as a chain of one draw."""
@@ -137,8 +133,9 @@ def sample(
         Run chains in threads, or all of them as one batch on a GPU. Neither is part of what
         must agree.
     """
+    trace = empty_trace(problems[0], schedule, len(problems))
     with one_blas_thread(), Helpers() as helpers:
-        chains = _chains(problems, schedule, n_jobs, engine, helpers)
+        chains = _chains(problems, schedule, n_jobs, engine, helpers, trace)
         run = _runner(engine)(chains, n_jobs, helpers, list(callbacks), show_progress)
         if checkpoint is None:
             run.go(None)
@@ -156,7 +153,7 @@ def sample(
                             ) from error
                         run.n_saved[chain.index] = len(saved.draws["order"])
                 run.go(folder)
-    return _collect(chains, run.stopped.is_set())
+    return _collect(chains, trace, run.stopped.is_set())
 
 
 def sample_together(
@@ -176,12 +173,17 @@ def sample_together(
     n_jobs, callbacks, show_progress
         As in `sample`.
     """
+    traces = [empty_trace(problems[0], schedule, len(problems)) for problems, schedule in runs]
     with one_blas_thread(), Helpers() as none:
-        chains = [_chains(problems, schedule, n_jobs, "cuda", none) for problems, schedule in runs]
+        chains = [
+            _chains(problems, schedule, n_jobs, "cuda", none, trace)
+            for (problems, schedule), trace in zip(runs, traces, strict=True)
+        ]
         everything = [chain for own in chains for chain in own]
         run = _runner("cuda")(everything, n_jobs, none, list(callbacks), show_progress)
         run.go(None)
-    return [_collect(own, run.stopped.is_set()) for own in chains]
+    stopped = run.stopped.is_set()
+    return [_collect(own, trace, stopped) for own, trace in zip(chains, traces, strict=True)]
 
 
 def _chains(
@@ -190,6 +192,7 @@ def _chains(
     n_jobs: int,
     engine: Engine,
     helpers: Helpers,
+    trace: dict[str, NDArray],
 ) -> list[Chain]:
     """The chains; those of one problem share its evidences, those of a batch their sampler."""
     each = {id(problem): problem for problem in problems}
@@ -214,7 +217,13 @@ def _chains(
             samplers[id(problem.rows)] = problem.model.sampler(problem.rows, problem.direction)
     return [
         Chain(
-            k, problem, schedule, *evidences[id(problem)], helpers, samplers.get(id(problem.rows))
+            k,
+            problem,
+            schedule,
+            *evidences[id(problem)],
+            helpers,
+            samplers.get(id(problem.rows)),
+            {name: values[k] for name, values in trace.items()},
         )
         for k, problem in enumerate(problems)
     ]
@@ -251,10 +260,11 @@ class Run:
         """Advance all chains to their end; when stopped, to the same number of draws."""
         n_unfinished = sum(not chain.finished for chain in self.chains)
         self.helpers.add(max(0, self.n_jobs - n_unfinished))
+        n_threads = min(self.n_jobs, len(self.chains))
+        for chain in self.chains:
+            chain.sweeper.sampler.reserve(n_threads)
         with (
-            ThreadPoolExecutor(
-                min(self.n_jobs, len(self.chains)), thread_name_prefix="pasb"
-            ) as pool,
+            ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
             Progress(self.chains, self.show_progress) as progress,
         ):
             try:
@@ -340,27 +350,25 @@ class Run:
         self.saved_at[chain.index] = monotonic()
 
 
-def _collect(chains: list[Chain], stopped: bool) -> Draws:
+def _collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Draws:
     n_draws = min(chain.n_kept for chain in chains)
     if n_draws == 0:
         # stopped in the warm-up: the states reached are better than nothing
         for chain in chains:
             chain.keep(0, 0)
         n_draws = 1
-    stacked = {
-        name: np.stack([chain.trace[name][:n_draws] for chain in chains])
-        for name in chains[0].trace
-    }
+    # a copy only where some draws were not made
+    kept = {name: np.ascontiguousarray(values[:, :n_draws]) for name, values in trace.items()}
     guards: dict[str, int] = {}
     for sampler in {id(chain.sweeper.sampler): chain.sweeper.sampler for chain in chains}.values():
         for name, count in sampler.guards.items():
             guards[name] = guards.get(name, 0) + count
     return Draws(
         directions=tuple(chain.sweeper.problem.direction for chain in chains),
-        order=stacked.pop("order"),
-        log_likelihood=stacked.pop("log_likelihood"),
-        swaps_accepted=stacked.pop("swaps_accepted"),
-        parameters=stacked,
+        order=kept.pop("order"),
+        log_likelihood=kept.pop("log_likelihood"),
+        swaps_accepted=kept.pop("swaps_accepted"),
+        parameters=kept,
         swap_acceptance=np.array([chain.info().swap_acceptance for chain in chains]),
         guards=guards,
         n_warmup=min(chains[0].schedule.n_warmup, min(chain.n_done for chain in chains)),

@@ -93,6 +93,7 @@ class Problem:
         n_columns = self.rows.n_columns
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
+        sampler.reserve(n_jobs)
         bounds = self.rows.bounds
         counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
         return Approximations(sampler, counts, n_columns, *self.labels, n_jobs)
@@ -249,6 +250,11 @@ class Sweeper:
                 self._table.reference[:] = 0.0
             self._swap(state, keys)
         state.log_likelihood = self._table.log_likelihood(state.order)
+
+    def rest(self) -> None:
+        """Let other chains have what this one does not need until its next sweep."""
+        if self.compiled is not None and self.joint is not None:
+            self.joint.sampler.rest()
 
     def _update_sticks(self, state: State, keys: Keys) -> None:
         """Section 3.2: given the order, one binary regression per stick."""

@@ -28,6 +28,11 @@ class WorkSpaces:
         """Hand one back."""
         self._idle.setdefault(kind, []).append(space)
 
+    def reserve(self, kind: Hashable, n: int, make: Callable[[], Any]) -> None:
+        """See to it that there are `n` idle ones."""
+        idle = self._idle.setdefault(kind, [])
+        idle += [make() for _ in range(n - len(idle))]
+
     @contextmanager
     def lent(self, kind: Hashable, make: Callable[[], Any]) -> Iterator[Any]:
         """`take` and `give` around a block of code."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from pasb.rows import BLOCK, Rows
+from pasb.rows import Rows
 from pasb.sticks import Direction
 from pasb.threads import Task
 from pasb.variates.scalar import stream_key
@@ -51,17 +51,6 @@ def parts_on_stick(
     parts[order[stick]] = stop
     parts[order[stick + 1 :]] = go_on
     return parts
-
-
-def labels_and_weights(
-    rows: Rows, parts: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Labels in {0, 1} and weights of the rows of the blocks; absent rows weigh nothing."""
-    labels, weights = np.zeros((2, len(rows.blocks) * BLOCK))
-    part = parts[rows.categories]
-    weights[: rows.n_rows] = np.where(part == ABSENT, 0.0, rows.weights)
-    labels[: rows.n_rows] = part == SUCCESS
-    return labels, weights
 
 
 class Keys(NamedTuple):
@@ -136,6 +125,13 @@ class BinarySampler(ABC):
         """What `log_sums` does, as tasks that may run side by side."""
         return [partial(self.log_sums, parameters, success, failure)]
 
+    def reserve(self, n_threads: int) -> None:  # noqa: B027
+        """Make work space for some threads, before they start.
+
+        They would make it themselves; but a thread has a heap of its own, and what the
+        preparation of the table left free in that of the caller would stay idle.
+        """
+
     def count(self, guard: str, times: int) -> None:
         """Count how often a guard fired; threads take turns."""
         if times:
@@ -190,6 +186,9 @@ class Approximable(ABC):
     ) -> CompiledSweep | None:
         """A whole sweep in one call, if the model has one with the same stationary law."""
         return None
+
+    def rest(self) -> None:  # noqa: B027
+        """Let other chains have the work space in which compiled sweeps carry nothing over."""
 
     @abstractmethod
     def log_ratios(

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pasb.binary.base import ABSENT, SUCCESS
+from pasb.binary.linear_space import LinearSpace, predictor_space
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.rows import BLOCK, Rows, elementwise, linear_predictors, summing, weighted_gram
+from pasb.rows import BLOCK, Rows, _one_predictor, add_block, elementwise, summing
 from pasb.vector import vector_exp, vector_softplus
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
@@ -26,8 +30,6 @@ WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 # Takes linear predictors, labels and weights, fills curvatures and residuals, gives the
 # log-likelihood.
 Terms = Callable[[NDArray, NDArray, NDArray, NDArray, NDArray], float]
-
-LARGEST_COPY = 0.5  # of the table
 
 
 class Laplace(NamedTuple):
@@ -64,10 +66,15 @@ def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> ND
     return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
 
 
+def packed_size(n_columns: int) -> int:
+    """Numbers in a packed law."""
+    return (n_columns + 1) ** 2 + 1
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def unpacked(packed):
     """Return the five parts of a packed law; views, no copies."""
-    n = int(math.sqrt(packed.shape[0])) - 1  # the size is n^2 + 2 n + 2
+    n = int(math.sqrt(packed.shape[0])) - 1  # see `packed_size`
     factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
     return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
 
@@ -113,8 +120,7 @@ def _newton_terms(eta, labels, weights, curvature, residual):
 
 def laplace_logistic(
     rows: Rows,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    parts: NDArray[np.int8],
     prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
@@ -123,8 +129,8 @@ def laplace_logistic(
     Parameters
     ----------
     rows : Rows
-    labels, weights : array of shape (rows of the blocks,)
-        Labels in {0, 1}; a weight of zero leaves a row out.
+    parts : array of shape (n_categories,)
+        What the rows of each category are.
     prior : CoefficientPrior
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
@@ -133,13 +139,12 @@ def laplace_logistic(
     -------
     Laplace
     """
-    return laplace_by_newton(rows, labels, weights, prior, _newton_terms, start)
+    return laplace_by_newton(rows, parts, prior, _newton_terms, start)
 
 
 def laplace_by_newton(
     rows: Rows,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    parts: NDArray[np.int8],
     prior: CoefficientPrior,
     terms: Terms,
     start: NDArray[np.float64] | None,
@@ -152,33 +157,43 @@ def laplace_by_newton(
     is below `tolerance`, the step that it belongs to is the last one: the decrement after
     it would be smaller than the square of that, and the curvature changes no more.
     """
-    n_blocks, n_padded, _ = rows.blocks.shape
-    n = rows.n_columns
-    used = np.asarray(weights.reshape(n_blocks, BLOCK).any(axis=1))
-    blocks = rows.blocks
-    # sorted by category, rows that do not count fill whole blocks; a copy of the others must
-    # not take as much memory as the table
-    if used.mean() <= LARGEST_COPY:
-        blocks = blocks[used]
-        labels, weights = (a.reshape(n_blocks, BLOCK)[used].ravel() for a in (labels, weights))
-        used = used[used]
+    spaces = rows.spaces
+    with (
+        spaces.lent("linear", partial(LinearSpace.of, rows)) as linear,
+        spaces.lent("predictors", partial(predictor_space, rows)) as predictors,
+    ):
+        vectors = *linear.pair, *predictors[:2]
+        return _climb(rows, parts, vectors, prior, terms, start, tolerance)
+
+
+def _climb(
+    rows: Rows,
+    parts: NDArray[np.int8],
+    vectors: tuple[NDArray[np.float64], ...],
+    prior: CoefficientPrior,
+    terms: Terms,
+    start: NDArray[np.float64] | None,
+    tolerance: float,
+) -> Laplace:
+    """What `laplace_by_newton` does in the work space of four numbers for every row."""
+    n, n_padded = rows.n_columns, rows.blocks.shape[1]
+    used, labels = _used_blocks(rows, parts, vectors[0])
+    weights, eta, curvature, residual = (vector[: len(labels)] for vector in vectors)
     gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
     scratch = np.zeros((n_padded, BLOCK))
-    eta = np.zeros((1, len(labels)))
-    curvature, residual = np.zeros_like(eta[0]), np.zeros_like(eta[0])
-    padded_beta = np.zeros((1, n_padded))
-    beta = padded_beta[0, :n]
+    padded_beta = np.zeros(n_padded)
+    beta = padded_beta[:n]
     if start is not None:
         beta[:] = start
     scale, factor, step = np.zeros(n), np.zeros((n, n)), np.zeros(n)
 
     def objective() -> float:
-        linear_predictors(blocks, padded_beta, eta)
-        return terms(eta[0], labels, weights, curvature, residual) + prior.log_density(beta)
+        _predictors(rows.blocks, used, padded_beta, eta)
+        return terms(eta, labels, weights, curvature, residual) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
-        weighted_gram(blocks, curvature, residual, used, scratch, gram, linear)
+        _weighted_gram(rows.blocks, used, curvature, residual, scratch, gram, linear)
         alpha = prior.precision_at(beta)
         gradient = linear[:n] - alpha * beta
         _factorise(gram[:n, :n], alpha, scale, factor)
@@ -200,6 +215,49 @@ def laplace_by_newton(
     log_determinant = float(2 * np.sum(np.log(np.diag(factor)) - np.log(scale)))
     evidence = value + 0.5 * n * math.log(2 * math.pi) - 0.5 * log_determinant
     return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
+
+
+def _used_blocks(
+    rows: Rows, parts: NDArray[np.int8], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
+    """The blocks with a row that is not absent; labels in {0, 1} and `weights` of their rows.
+
+    Sorted by category, absent rows fill whole blocks; those in other blocks weigh nothing.
+    """
+    used = np.zeros(len(rows.blocks), dtype=np.bool_)
+    present = [
+        (part, start, stop)
+        for part, (start, stop) in zip(parts, pairwise(rows.bounds), strict=True)
+        if part != ABSENT and start < stop
+    ]
+    for _, start, stop in present:
+        used[start // BLOCK : (stop - 1) // BLOCK + 1] = True
+    n_skipped = np.cumsum(~used)
+    labels = np.zeros(used.sum() * BLOCK, dtype=np.int8)
+    weights[: len(labels)] = 0.0
+    for part, start, stop in present:
+        skipped = n_skipped[start // BLOCK] * BLOCK
+        own = slice(start - skipped, stop - skipped)
+        labels[own] = part == SUCCESS
+        weights[own] = rows.weights[start:stop]
+    return np.flatnonzero(used), labels
+
+
+@elementwise
+def _predictors(blocks, used, b, out):
+    """x'b of the rows of some blocks, one block behind the other."""
+    for j in range(used.size):
+        _one_predictor(blocks[used[j]], b, out[j * BLOCK : (j + 1) * BLOCK])
+
+
+@summing
+def _weighted_gram(blocks, used, weights, linear_weights, scratch, gram, linear):
+    """As `pasb.rows.weighted_gram`; the weights are those of the rows of some blocks only."""
+    gram[:, :] = 0.0
+    linear[:] = 0.0
+    for j in range(used.size):
+        rows = slice(j * BLOCK, (j + 1) * BLOCK)
+        add_block(blocks[used[j]], weights[rows], linear_weights[rows], scratch, gram, linear)
 
 
 def _factorise(gram, alpha, scale, factor) -> None:

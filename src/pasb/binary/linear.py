@@ -7,11 +7,11 @@ predictors; they differ in the link and in the update.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from pasb.binary.base import (
     Keys,
     Parameters,
 )
+from pasb.binary.linear_space import LinearSpace, predictor_space
 from pasb.binary.linear_sweep import LinearSweep
 from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisions, normals
 from pasb.binary.prior import CoefficientPrior
@@ -114,18 +115,40 @@ class LinearSampler(BinarySampler, Approximable):
         self.guards = {"qr_fallbacks": 0}
         self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
 
+    def reserve(self, n_threads: int) -> None:  # noqa: D102
+        self.rows.spaces.reserve("linear", n_threads, self._make_space)
+        self.rows.spaces.reserve("predictors", n_threads, partial(predictor_space, self.rows))
+
     @cached_property
     def eta(self) -> NDArray[np.float64]:
-        """Linear predictors of every category; approximations do without."""
-        return np.zeros((self.rows.n_categories, len(self.rows.blocks) * BLOCK))
+        """Linear predictors of every category."""
+        return self.rows.spaces.take("predictors", partial(predictor_space, self.rows))
 
-    def work(self) -> AbstractContextManager[Any]:
+    def rest(self) -> None:  # noqa: D102
+        eta = self.__dict__.pop("eta", None)
+        if eta is not None:
+            self.rows.spaces.give("predictors", eta)
+
+    @contextmanager
+    def work(self) -> Iterator[tuple[NDArray, ...]]:
         """Work space of an update, for as long as it takes."""
-        return self.rows.spaces.lent("linear", partial(_work_space, self.rows))
+        space = self.rows.spaces.take("linear", self._make_space)
+        try:
+            yield space.work
+        finally:
+            self.rows.spaces.give("linear", space)
 
-    def slots(self) -> AbstractContextManager[Any]:
+    @contextmanager
+    def slots(self) -> Iterator[tuple[NDArray[np.float64], ...]]:
         """Space for proposed coefficients of up to two sticks, until they are adopted or not."""
-        return self.rows.spaces.lent("linear proposals", partial(_slots, self.rows))
+        space = self.rows.spaces.take("linear", self._make_space)
+        try:
+            yield space.slots
+        finally:
+            self.rows.spaces.give("linear", space)
+
+    def _make_space(self) -> LinearSpace:
+        return LinearSpace.of(self.rows)
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -224,28 +247,6 @@ class LinearSampler(BinarySampler, Approximable):
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
         log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
-
-
-def _work_space(rows: Rows) -> tuple[NDArray, ...]:
-    """Latents, linear weights, used blocks, and what the normal draw needs."""
-    n_blocks, n_padded, _ = rows.blocks.shape
-    n_rows, n = n_blocks * BLOCK, rows.n_columns
-    return (
-        np.zeros(n_rows),
-        np.zeros(n_rows),
-        np.zeros(n_blocks, dtype=np.bool_),
-        np.zeros((n_padded, BLOCK)),
-        np.zeros((n_padded, n_padded)),
-        np.zeros(n_padded),
-        np.zeros(n),
-        np.zeros((n, n)),
-    )
-
-
-def _slots(rows: Rows) -> tuple[NDArray[np.float64], ...]:
-    n_blocks, n_padded, _ = rows.blocks.shape
-    shapes = n_padded, n_blocks * BLOCK, rows.n_categories, rows.n_categories
-    return tuple(np.zeros((2, n)) for n in shapes)
 
 
 def positive(value) -> bool:

@@ -13,11 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import (
-    Keys,
-    Parameters,
-    labels_and_weights,
-)
+from pasb.binary.base import Keys, Parameters
 from pasb.binary.laplace import Laplace, laplace_logistic
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import (
@@ -113,5 +109,4 @@ class LogisticSampler(LinearSampler):
         sum_logs(*self.table, self.padded_coef[some], *out)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = labels_and_weights(self.rows, parts)
-        return laplace_logistic(self.rows, labels, weights, self.prior, start)
+        return laplace_logistic(self.rows, parts, self.prior, start)

@@ -74,6 +74,8 @@ def gibbs_step(
 def draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used):
     """Labels where they are imputed, w ~ PG(h, eta), and h (label - 1/2), row by row."""
     used[:] = False
+    latents[bounds[-1] :] = 0.0  # beyond the last row
+    linear_weights[bounds[-1] :] = 0.0
     for s in range(parts.shape[0]):
         part = parts[s]
         for i in range(bounds[s], bounds[s + 1]):

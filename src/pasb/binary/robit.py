@@ -14,11 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import (
-    Keys,
-    Parameters,
-    labels_and_weights,
-)
+from pasb.binary.base import Keys, Parameters
 from pasb.binary.laplace import Laplace
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
@@ -138,5 +134,4 @@ class RobitSampler(LinearSampler):
         sum_logs(*self.table, *self.link, self.padded_coef[some], *out)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        labels, weights = labels_and_weights(self.rows, parts)
-        return laplace_robit(self.rows, labels, weights, self.prior, self.link[0], start)
+        return laplace_robit(self.rows, parts, self.prior, self.link[0], start)

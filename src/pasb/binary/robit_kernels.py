@@ -132,6 +132,8 @@ def draw_latents(eta, weights, bounds, parts, df, key, latents, linear_weights, 
     label. The weight of a row is 0 or 1.
     """
     used[:] = False
+    latents[bounds[-1] :] = 0.0  # beyond the last row
+    linear_weights[bounds[-1] :] = 0.0
     for s in range(parts.shape[0]):
         part = parts[s]
         for i in range(bounds[s], bounds[s + 1]):

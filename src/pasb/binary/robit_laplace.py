@@ -20,8 +20,7 @@ from pasb.rows import Rows
 
 def laplace_robit(
     rows: Rows,
-    labels: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    parts: NDArray[np.int8],
     prior: CoefficientPrior,
     df: float,
     start: NDArray[np.float64] | None = None,
@@ -31,8 +30,8 @@ def laplace_robit(
     Parameters
     ----------
     rows : Rows
-    labels, weights : array of shape (rows of the blocks,)
-        Labels in {0, 1}; a weight of zero leaves a row out.
+    parts : array of shape (n_categories,)
+        What the rows of each category are.
     prior : CoefficientPrior
     df : float
         Degrees of freedom.
@@ -44,4 +43,4 @@ def laplace_robit(
     def terms(eta, labels, weights, curvature, residual):
         return newton_terms(eta, labels, weights, *law, curvature, residual)
 
-    return laplace_by_newton(rows, labels, weights, prior, terms, start)
+    return laplace_by_newton(rows, parts, prior, terms, start)

@@ -13,7 +13,7 @@ from pasb.binary.logistic_kernels import normals
 from pasb.binary.softplus_kernels import COEFFICIENTS
 from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
 from pasb.binary.softplus_prior import ALL, draw_from_prior, draw_precisions, draw_weights
-from pasb.binary.softplus_update import StickUpdate
+from pasb.binary.softplus_update import StickUpdate, reserve_spaces
 from pasb.rows import Rows, padded
 from pasb.threads import Task, one_by_one
 
@@ -50,6 +50,9 @@ class SoftplusSampler(BinarySampler):
         self.sums = np.zeros((2, n_categories, n_categories))
         self.summed_coef = np.full((n_categories, *self.size), np.nan)
         self.summed_weight = np.full((n_categories, n_experts), np.nan)
+
+    def reserve(self, n_threads: int) -> None:  # noqa: D102
+        reserve_spaces(self.rows, self.size, n_threads)
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         n_categories, (n_experts, n_layers, n) = self.rows.n_categories, self.size

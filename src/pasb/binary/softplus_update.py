@@ -113,6 +113,12 @@ class StickUpdate:
             self.sampler.finish(own, self.off, n_active, exposure, self.keys, self.stick)
 
 
+def reserve_spaces(rows: Rows, size: tuple[int, int, int], n: int) -> None:
+    """Work space for `n` updates at the same time; `size` is experts, layers and columns."""
+    for name, make in (("stick", _stick_space), ("expert", _expert_space)):
+        rows.spaces.reserve(("softplus", *size, name), n, partial(make, rows, size))
+
+
 def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
     """Labels, used blocks, active experts, coefficients, and the scratch of `draw_arrivals`."""
     n_blocks, n_padded, _ = rows.blocks.shape

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import PenalisedFits, labels_and_weights
+from pasb.binary.base import PenalisedFits
 from pasb.binary.laplace import laplace_logistic
 from pasb.binary.prior import CoefficientPrior
 from pasb.rows import Rows, unblocked
@@ -33,5 +33,5 @@ class KernelFits(PenalisedFits):
     def fit(  # noqa: D102
         self, parts: NDArray[np.int8], start: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        law = laplace_logistic(self.rows, *labels_and_weights(self.rows, parts), PRIOR, start)
+        law = laplace_logistic(self.rows, parts, PRIOR, start)
         return law.log_evidence, law.mode

@@ -223,7 +223,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         table, labels = checked_table(self, X, y=y, reset=True)
         check_classification_targets(labels)
         weights = checked_weights(sample_weight, table)
-        self.classes_, categories = np.unique(labels, return_inverse=True)
+        self.classes_ = np.unique(labels)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
@@ -237,6 +237,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
+        categories = np.searchsorted(self.classes_, labels)
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
@@ -253,7 +254,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             n_swaps=self._number_of_swaps(),
             swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
-        self._monitored = choose_monitored_rows(problem.rows, inner, used)
+        self._monitored = choose_monitored_rows(inner, categories, used)
         del inner, chosen, table, labels, categories, weights, used  # the chains need none
         seed = seed_of(self.random_state, self._checkpoint())
         schedule = Schedule(int(self.n_warmup), int(self.n_draws), int(self.thin), seed)
@@ -285,7 +286,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """What follows from the draws."""
         self.draws_ = draws
         if self._last_two_tie():
-            self.draws_ = self.draws_.with_last_two_sorted()
+            draws.sort_last_two()
         self._after_sampling(warn=self._warns)
 
     def _callbacks(self) -> list[Callable]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Approximable
-from pasb.binary.laplace import Laplace
+from pasb.binary.laplace import Laplace, packed_size
 from pasb.orders.evidences import Evidences, members
 from pasb.orders.lattice import Lattice
 
@@ -45,6 +45,7 @@ class Approximations(Evidences):
     ):
         super().__init__(counts, stop, go_on, n_jobs)
         self.sampler = sampler
+        self.law_size = packed_size(n_columns)
         self.capacity = max(4 * self.n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
         self._kept: dict[tuple[int, int], Laplace] = {}
         self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
@@ -102,7 +103,9 @@ class Approximations(Evidences):
                 self._all_laws = self._collect_laws(fixed_order)
             return self._all_laws
 
-    def _collect_laws(self, fixed_order):
+    def _collect_laws(
+        self, fixed_order: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = self.n_categories
         if fixed_order is not None:
             sticks = [(int(c), members(fixed_order[j + 1 :])) for j, c in enumerate(fixed_order)]
@@ -113,8 +116,7 @@ class Approximations(Evidences):
             index = np.full((n, 2**n), -1)
             for k, (c, r) in enumerate(sticks):
                 index[c, r] = k
-        self._make(sticks)
-        return np.stack([self._get(*stick).packed for stick in sticks]), index
+        return self._make(sticks), index
 
     def lattice(self) -> Lattice | None:
         """The evidences of all orders; None when there are too many, or they are too large."""
@@ -123,20 +125,28 @@ class Approximations(Evidences):
             return None
         with self._lock:
             if self._lattice is None:
+                if self._all_laws is None:
+                    self._all_laws = self._collect_laws(None)
+                laws, index = self._all_laws
                 n = self.n_categories
-                self._make((c, r) for c in range(n) for r in range(1, 2**n) if not r >> c & 1)
-                self._lattice = Lattice.of(n, lambda c, later: self._get(c, later).log_evidence)
+                self._lattice = Lattice.of(n, lambda c, later: float(laws[index[c, later], -1]))
             return self._lattice
 
-    def _make(self, sticks: Iterable[tuple[int, int]]) -> None:
-        """Make the approximations of some sticks, several at the same time, if they fit in."""
-        missing = [stick for stick in sticks if stick not in self._kept]
-        if self.n_jobs == 1 or len(self._kept) + len(missing) > self.capacity:
-            return
+    def _make(self, sticks: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+        """Packed laws of some sticks, one a row; several are made at the same time."""
+        laws = np.empty((len(sticks), self.law_size))
+
+        def fill(row: int) -> None:
+            law = self._get(*sticks[row])
+            laws[row] = law.packed
+            if sticks[row] in self._kept:
+                self._kept[sticks[row]] = law._replace(packed=laws[row])  # not twice
+
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             # first those that the others start from
-            list(pool.map(self._one_against_the_rest, sorted({c for c, _ in missing})))
-            list(pool.map(self._get, *zip(*missing, strict=True)))
+            list(pool.map(self._one_against_the_rest, sorted({c for c, _ in sticks})))
+            list(pool.map(fill, range(len(sticks))))
+        return laws
 
     def _one_against_the_rest(self, category: int) -> Laplace:
         if category not in self._first:

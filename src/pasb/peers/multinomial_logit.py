@@ -159,7 +159,7 @@ class BayesianMultinomialLogit(ClassifierMixin, BaseEstimator):
         prior = CoefficientPrior.of(self.precision, self.precision_shape, self.precision_rate)
         seed = seed_of(self.random_state, None)
         self.draws_ = self._sample(rows, prior, seed)
-        monitored = choose_monitored_rows(rows, inner, used)["inner"]
+        monitored = choose_monitored_rows(inner, categories, used)["inner"]
         shape = self.draws_.coef.shape
         watched = self._probabilities(monitored).reshape(*shape[:2], len(monitored), -1)
         self.diagnostics_ = Diagnostics.of(watched, self.draws_.log_likelihood)

@@ -1,0 +1,56 @@
+"""Work space of a thread that deals with linear predictors.
+
+An update, a proposal and a normal approximation never run in one thread at the same time, so
+they share what they need for every row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.rows import BLOCK, Rows
+
+
+class LinearSpace(NamedTuple):
+    """Two numbers for every row of the blocks, and what else an update or a proposal needs.
+
+    Attributes
+    ----------
+    pair : array of shape (2, rows of the blocks)
+    work : tuple of arrays
+        Of an update: latents and linear weights (`pair`), used blocks, and what the normal
+        draw needs.
+    slots : tuple of arrays
+        For proposed coefficients of up to two sticks: the coefficients, their linear
+        predictors (`pair`), and their rows of the order table.
+    """
+
+    pair: NDArray[np.float64]
+    work: tuple[NDArray, ...]
+    slots: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, rows: Rows) -> LinearSpace:
+        """Make one."""
+        n_blocks, n_padded, _ = rows.blocks.shape
+        n, pair = rows.n_columns, np.zeros((2, n_blocks * BLOCK))
+        work = (
+            *pair,
+            np.zeros(n_blocks, dtype=np.bool_),
+            np.zeros((n_padded, BLOCK)),
+            np.zeros((n_padded, n_padded)),
+            np.zeros(n_padded),
+            np.zeros(n),
+            np.zeros((n, n)),
+        )
+        sizes = n_padded, rows.n_categories, rows.n_categories
+        coef, accept, reject = (np.zeros((2, size)) for size in sizes)
+        return cls(pair, work, (coef, pair, accept, reject))
+
+
+def predictor_space(rows: Rows) -> NDArray[np.float64]:
+    """Linear predictors of every category, or two other numbers for every row."""
+    return np.zeros((max(2, rows.n_categories), len(rows.blocks) * BLOCK))
