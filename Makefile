@@ -20,7 +20,7 @@ calibrate: .venv/dev .venv/compiled
 	$(BIN)/python calibration/run.py --jobs 2
 	$(BIN)/pytest -n 2 -m slow
 
-bench: .venv/dev .venv/compiled
+bench: .venv/dev .venv/compiled .venv/peers/ready
 	$(BIN)/python benchmarks/run.py
 
 .venv/bin/python:
@@ -34,6 +34,13 @@ bench: .venv/dev .venv/compiled
 .venv/dev: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@ .venv/user
+
+# PyMC and nutpie may need an older Numba than ours, so they have an environment of their own;
+# where they do not install, their lines of the table say so.
+.venv/peers/ready: .venv/bin/python pyproject.toml
+	$(PYTHON) -m venv .venv/peers
+	-.venv/peers/bin/python -m pip install --quiet -e '.[peers]'
+	touch $@
 
 # Numba does not see that a function it inlined from another file has changed, so
 # a change of any source drops the whole cache of compiled code.
