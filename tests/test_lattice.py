@@ -115,6 +115,23 @@ def test_many_categories_start_from_a_searched_order(seed):
     assert all((start == order).all() for start in starts)
 
 
+def test_what_stands_in_the_way_is_peeled_off_first(seed):
+    """Nine clusters in a ring, which no cut can tell from them."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(10), [100] + 9 * [40])
+    angle = rng.uniform(0, 2 * np.pi, 100)
+    ring = 4 * np.column_stack([np.cos(angle), np.sin(angle)])
+    centres = np.array([[a, b] for a in (-1, 0, 1) for b in (-1, 0, 1)], dtype=float)
+    inner = centres[y[100:] - 1] + rng.normal(scale=0.1, size=(360, 2))
+    rows = Rows.of(np.column_stack([np.ones(460), np.concatenate([ring, inner])]), y, 10)
+    store = Problem(rows, Logistic()).approximations()
+    peeled = store.peeled()
+    assert peeled[0] == 0
+    assert sorted(peeled) == list(range(10))
+    gain = store.evidence_of_order(peeled) - store.evidence_of_order(store.by_separation())
+    assert gain > 300
+
+
 def test_chains_from_different_starts_agree_on_the_order(seed):
     """Two orders are equally good here; plain swaps find one of them and stay."""
     rng = np.random.default_rng(seed)

@@ -19,6 +19,8 @@ from pasb.binary.base import ABSENT
 from pasb.orders.lattice import Lattice
 from pasb.orders.walk import HOT_SHARE, MOST_EVIDENCES, walk
 
+PEELED_EVIDENCES = 6000  # at most, roughly, for a first order
+
 
 class Evidences(ABC):
     """A store of log-evidences, shared by the chains of a run.
@@ -59,7 +61,7 @@ class Evidences(ABC):
         """The best order that a few walkers on the lattice find; the same for all chains."""
         with self._search:
             if self._searched is None:
-                start = self.by_separation()
+                start = self.first_order()
 
                 def search(walker: int) -> NDArray[np.int64]:
                     rng = np.random.default_rng([seed, walker])
@@ -76,6 +78,34 @@ class Evidences(ABC):
         return sum(
             self.log_evidence(int(c), members(order[j + 1 :])) for j, c in enumerate(order[:-1])
         )
+
+    def first_order(self) -> NDArray[np.int64]:
+        """Where walkers begin."""
+        return self.peeled()
+
+    def peeled(self) -> NDArray[np.int64]:
+        """Take off one category after the other, each time the one that costs least a row.
+
+        What a category costs on a stick is minus its log-evidence against those that are left,
+        over its rows. So a large category that stands in the way of all others goes
+        first, even if it cannot be told from them. With very many categories only the best
+        by their last figures are looked at anew.
+        """
+        left = list(range(self.n_categories))
+        width = max(2, PEELED_EVIDENCES // self.n_categories)
+        cost = np.zeros(self.n_categories)
+        order = []
+        with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
+            while len(left) > 1:
+                everyone = members(np.array(left))
+                some = sorted(left, key=lambda c: cost[c])[: width if order else None]
+                sets = [everyone & ~(1 << c) for c in some]
+                for c, evidence in zip(some, pool.map(self.log_evidence, some, sets), strict=True):
+                    cost[c] = -evidence / max(self.counts[c], 1e-12)
+                chosen = min(some, key=lambda c: cost[c])
+                order.append(chosen)
+                left.remove(chosen)
+        return np.array(order + left, dtype=np.int64)
 
     def by_separation(self) -> NDArray[np.int64]:
         """Categories by how well they are told from all others, the clearest first.
