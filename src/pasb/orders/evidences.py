@@ -94,7 +94,7 @@ class Evidences(ABC):
         left = list(range(self.n_categories))
         width = max(2, PEELED_EVIDENCES // self.n_categories)
         cost = np.zeros(self.n_categories)
-        order = []
+        order: list[int] = []
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             while len(left) > 1:
                 everyone = members(np.array(left))
