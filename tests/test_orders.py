@@ -176,6 +176,21 @@ def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
     assert reached(3) < -20
 
 
+def test_whole_orders_that_cannot_be_weighed_are_skipped_and_counted(seed):
+    y = np.repeat(np.arange(3), (5, 3, 4))
+    sweeper = Sweeper(Problem(Rows.of(np.ones((12, 1)), y, 3), Logistic()))
+    state = sweeper.start(Keys(seed, 0, 0))
+    sweeper.sweep(state, Keys(seed, 0, 1))
+    order, coef = state.order.copy(), state.parameters["coef"].copy()
+    sweeper.compiled.laws = np.full_like(sweeper.compiled.laws, np.nan)
+    before = sweeper.compiled.table.log_likelihood(order)
+    after = sweeper.compiled._draw_whole_order(state.parameters, state.order, Keys(seed, 0, 2))
+    assert (state.order == order).all()
+    assert (state.parameters["coef"] == coef).all()
+    assert after == before
+    assert sweeper.sampler.guards["skipped_whole_orders"] == 1
+
+
 @pytest.mark.statistical(level=1e-6)
 def test_printed_scheme_is_biased_as_documented(seed):
     """The printed algorithm gives 0.16 to an order whose probability is 0.29."""

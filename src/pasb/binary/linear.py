@@ -112,7 +112,7 @@ class LinearSampler(BinarySampler, Approximable):
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
-        self.guards = {"qr_fallbacks": 0}
+        self.guards = {"qr_fallbacks": 0, "skipped_whole_orders": 0}
         self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
 
     def reserve(self, n_threads: int) -> None:  # noqa: D102

@@ -145,7 +145,7 @@ class LinearSweep:
     ) -> float:
         new_coef, new_slope, _, block_eta, residual, _ = self.work[3:]
         self.known[:] = -1
-        draw_whole_order(
+        n_changed = draw_whole_order(
             *self.sampler.table,
             *self.sampler.prior,
             *self.sampler.link,
@@ -164,6 +164,8 @@ class LinearSweep:
             residual,
             *keys,
         )
+        if n_changed < 0:
+            self.sampler.guards["skipped_whole_orders"] += 1
         return self.table.log_likelihood(order)
 
     def _full(

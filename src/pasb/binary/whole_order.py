@@ -64,6 +64,7 @@ def draw_whole_order(
 ):
     """Draw an order, adopt its coefficients; the number of sticks that changed.
 
+    If no order has a weight that is a number above zero, all stays as it is: -1.
     `drawn`, `sums` and `log_weights` have a row for every law, `padded` to `residual` are the
     work space of a gradient. The table gets what the sticks of the new order need.
     """
@@ -112,6 +113,8 @@ def draw_whole_order(
             log_weights[number] = weight if weight < np.inf else -np.inf  # nor NaN
     sets = _log_sums_of_sets(log_weights, law_index, n_categories)
 
+    if not sets[everyone] > -np.inf:
+        return -1
     n_changed = 0
     left = everyone
     for stick in range(n_categories - 1):
