@@ -75,6 +75,14 @@ def _plain(argument: Any) -> Any:
     return argument if inside is None else inside._ary
 
 
+def kernel_with(max_registers: int) -> Callable:
+    """A decorator of kernels whose threads use so many registers at most."""
+    from numba import cuda
+
+    options = {} if simulated() else {"max_registers": max_registers}  # the simulator has none
+    return cuda.jit(**options)
+
+
 def view(array: Any) -> Any:
     """An array as kernels take it; to make one takes longer than to launch a kernel."""
     if simulated():

@@ -15,7 +15,14 @@ from pasb.binary import softplus_prior
 from pasb.binary.softplus_heavy import HEAVY
 from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
 from pasb.binary.softplus_prior import ALL, NONE
-from pasb.engines.device import FEW_LANES, MANY_LANES, MANY_THREADS, THREADS, shared
+from pasb.engines.device import (
+    FEW_LANES,
+    MANY_LANES,
+    MANY_THREADS,
+    THREADS,
+    kernel_with,
+    shared,
+)
 from pasb.engines.parts import block_sum, key_of, open_stream
 from pasb.variates import scalar
 
@@ -117,7 +124,7 @@ def draw_with_factor(factor, scale, linear, key, n, thread, step, work, out):
     cuda.syncthreads()
 
 
-@cuda.jit(max_registers=REGISTERS)
+@kernel_with(max_registers=REGISTERS)
 def draw_coefficients(
     gram,
     linear,
@@ -313,7 +320,7 @@ def reflect(stack, n, height, lane, lanes, values, scale, factor):
         cuda.syncthreads()
 
 
-@cuda.jit(max_registers=REGISTERS)
+@kernel_with(max_registers=REGISTERS)
 def draw_by_reflections(
     table,
     weights,

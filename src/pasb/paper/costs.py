@@ -22,7 +22,7 @@ SMOKE = 0.25  # seconds of a cell
 def softplus_sweep(rows: int, columns: int, categories: int, vectors: int, scheme: str) -> float:
     """Seconds of one sweep of one chain; `vectors` is K times T."""
     sticks = 0.6 * (categories - 1) if scheme != "paper" else categories
-    row = 0.2e-6 + vectors * (0.19e-6 + columns**2 * 44e-12)
+    row = 0.2e-6 + vectors * (0.16e-6 + columns**2 * 38e-12)
     return 1e-4 * categories + rows * sticks * row
 
 

@@ -37,6 +37,8 @@ PARTITIONS = {
     "dna": 1,
     "satimage": 1,
 }
+#: of them with the algorithm as printed, which takes twice as long
+PRINTED_PARTITIONS = {"vehicle": 3}
 
 
 class ErrorRates(Experiment):
@@ -55,6 +57,8 @@ class ErrorRates(Experiment):
                 for model in MODELS:
                     what = (dataset, model, partition)
                     own = (ANY,) if model in WITHOUT_SCHEME else schemes
+                    if partition >= PRINTED_PARTITIONS.get(dataset, number):
+                        own = [scheme for scheme in own if scheme != "paper"]
                     out += [Cell(self.name, what, budget, scheme, seed) for scheme in own]
         return out
 
