@@ -296,7 +296,7 @@ RIGHT = [  # what the mistakes are made in, without a mistake
         fixed=False,
     ),
     _mistake(
-        "none: whole orders, often",
+        "none: whole orders alone",
         logistic_with(LogisticSampler, "mixed"),
         4,
         300,
@@ -355,7 +355,7 @@ WRONG = [
         fixed=False,
     ),
     _mistake(
-        "order: whole orders, normal laws not normalised",
+        "order: whole orders, laws not normalised alike",
         logistic_with(LogisticSampler, "mixed"),
         4,
         800,

@@ -66,28 +66,23 @@ class EarlierRowsFail(InSteps):
 
 
 class WholeOrders(Sweeper):
-    """The whole order is drawn after every third sweep."""
+    """Gibbs steps of the sticks, and an order that changes only as a whole."""
+
+    def sweep(self, state: State, keys: Keys) -> None:  # noqa: D102
+        assert isinstance(self.compiled, LinearSweep)
+        self.sampler.resume(state.parameters)
+        self._update_sticks(state, keys)
+        draw = self.compiled._draw_whole_order
+        state.log_likelihood = draw(state.parameters, state.order, keys)
+
+
+class WholeOrdersUnnormalised(WholeOrders):
+    """Normal laws of different categories have different constants in the weights of sticks."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
         assert isinstance(self.compiled, LinearSweep)
-        self.compiled.whole_every = 3
-
-
-class WholeOrdersUnnormalised(WholeOrders):
-    """Weights of sticks with the normal laws' densities up to a constant of each."""
-
-    def __init__(self, *args, **options):
-        super().__init__(*args, **options)
-        right, draw = self.compiled.laws, self.compiled._draw_whole_order
-        wrong = right.copy()
-        wrong[:, -2] = 0.0  # the log-determinants
-
-        def draw_wrongly(parameters, order, keys):
-            self.compiled.laws = wrong
-            try:
-                return draw(parameters, order, keys)
-            finally:
-                self.compiled.laws = right
-
-        self.compiled._draw_whole_order = draw_wrongly
+        self.compiled.laws = self.compiled.laws.copy()
+        for category, numbers in enumerate(self.compiled.law_index):
+            # the log-determinant, which enters by its half
+            self.compiled.laws[numbers[numbers >= 0], -2] += 2.0 * category

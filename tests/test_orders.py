@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 import pytest
+from calibration.order_mistakes import WholeOrders, WholeOrdersUnnormalised
 from scipy.stats import chi2, norm
 
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
-from pasb.binary.linear_sweep import LinearSweep
 from pasb.datasets import load
 from pasb.orders import OrderTable, enumerate_orders, swap_moves
 from pasb.orders.swap import swap_gain
@@ -98,9 +98,7 @@ def exact_order_posterior(counts):
     return orders, joint / joint.sum()
 
 
-def visited_orders(
-    counts, seed, n_sweeps, n_chains=4, n_swaps=20, whole_every=None, **construction
-):
+def visited_orders(counts, seed, n_sweeps, n_chains=4, n_swaps=20, sweeper=Sweeper, **construction):
     """Frequencies of the orders in each of several chains, warm-up left out."""
     counts = np.asarray(counts)
     y = np.repeat(np.arange(len(counts)), counts)
@@ -110,13 +108,10 @@ def visited_orders(
     index = {tuple(order): k for k, order in enumerate(orders)}
     frequencies = np.zeros((n_chains, 20, len(orders)))
     for chain in range(n_chains):
-        sweeper = Sweeper(problem)
-        if whole_every is not None:
-            assert isinstance(sweeper.compiled, LinearSweep)
-            sweeper.compiled.whole_every = whole_every
-        state = sweeper.start(Keys(seed, chain, 0))
+        own = sweeper(problem)
+        state = own.start(Keys(seed, chain, 0))
         for sweep in range(1, n_sweeps + 1):
-            sweeper.sweep(state, Keys(seed, chain, sweep))
+            own.sweep(state, Keys(seed, chain, sweep))
             if sweep > 200:
                 batch = (sweep - 201) * 20 // (n_sweeps - 200)
                 frequencies[chain, batch, index[tuple(state.order)]] += 1
@@ -145,13 +140,17 @@ def test_exact_scheme_has_the_posterior_over_orders(counts, sticks, direction, s
 
 @pytest.mark.statistical(level=1e-6)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("counts", [(6, 1, 3), (1, 2, 0, 3)])
+@pytest.mark.parametrize("counts", [(20, 2, 8), (12, 5, 1, 9)])
 def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, level):
     orders, expected = exact_order_posterior(np.array(counts))
-    # after every other sweep, where by default it is one in 32; sweeps are quick here
-    _, frequencies = visited_orders(counts, seed, 6200, whole_every=3, direction=direction)
-    z = deviations(frequencies, expected)
-    assert np.abs(z).max() < 1.3 * norm.isf(level / 2 / len(orders))
+    limit = 1.3 * norm.isf(level / 2 / len(orders))
+
+    def deviation(sweeper):
+        _, frequencies = visited_orders(counts, seed, 4200, sweeper=sweeper, direction=direction)
+        return np.abs(deviations(frequencies, expected)).max()
+
+    assert deviation(WholeOrders) < limit
+    assert deviation(WholeOrdersUnnormalised) > limit
 
 
 def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
