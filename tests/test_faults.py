@@ -220,7 +220,7 @@ import pasb, pasb.sampling
 pasb.sampling.SLICE_SECONDS = pasb.sampling.CHECKPOINT_SECONDS = 0.0
 
 def die(info):
-    if info.sweep == 25:
+    if info.chain == 0 and info.sweep == 25:
         os.kill(os.getpid(), signal.SIGKILL)
 
 model.set_params(callbacks=[die]).fit(X, Y)
@@ -236,7 +236,7 @@ def test_a_killed_joblib_worker(whole, tmp_path):
     with pytest.raises(TerminatedWorkerError):
         joblib.Parallel(n_jobs=2)([joblib.delayed(exec)(DYING, names)])
     assert_readable(folder, whole["logistic"])
-    assert len(saved(folder).draws["order"]) > 5
+    assert len(saved(folder).draws["order"]) > 5  # of chain 0
     assert_same(fit(checkpoint=folder), whole["logistic"])
 
 
