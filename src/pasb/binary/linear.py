@@ -132,20 +132,14 @@ class LinearSampler(BinarySampler, Approximable):
     @contextmanager
     def work(self) -> Iterator[tuple[NDArray, ...]]:
         """Work space of an update, for as long as it takes."""
-        space = self.rows.spaces.take("linear", self._make_space)
-        try:
+        with self.rows.spaces.lent("linear", self._make_space) as space:
             yield space.work
-        finally:
-            self.rows.spaces.give("linear", space)
 
     @contextmanager
     def slots(self) -> Iterator[tuple[NDArray[np.float64], ...]]:
         """Space for proposed coefficients of up to two sticks, until they are adopted or not."""
-        space = self.rows.spaces.take("linear", self._make_space)
-        try:
+        with self.rows.spaces.lent("linear", self._make_space) as space:
             yield space.slots
-        finally:
-            self.rows.spaces.give("linear", space)
 
     def _make_space(self) -> LinearSpace:
         return LinearSpace.of(self.rows)
