@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pasb
 from pasb.paper.experiments import EXPERIMENTS
+from pasb.paper.experiments.base import Results
 from pasb.paper.markdown import table
 from pasb.paper.models import BUDGETS
 from pasb.paper.outputs import header, results_of, write_outputs
@@ -92,9 +93,25 @@ def _state(folder: Path, seed: int) -> str:
                 counts.append((len(keys & have), len(keys)))
             done, total = max(counts, key=lambda count: (count[0] / count[1], -count[1]))
             row.append(f"{done} of {total}")
-        rows.append(row)
-    text = "Cells that this page shows, by the budget they were run with:"
-    return text + "\n\n" + table(["", *reversed(BUDGETS)], rows)
+        rows.append([*row, *_hours(found)])
+    text = (
+        "Cells that this page shows, by the budget they were run with, and the hours that those "
+        "with the budget paper took: of one core, or of a GPU. Experiments that share cells "
+        "show the same hours."
+    )
+    head = ["", *reversed(BUDGETS), "core hours", "GPU hours"]
+    return text + "\n\n" + table(head, rows)
+
+
+def _hours(results: Results) -> list[str]:
+    """Of the cells with the budget paper: processor time on a CPU, by the clock on a GPU."""
+    spent = {"cpu": 0.0, "cuda": 0.0}
+    clock = {"cpu": "processor_seconds", "cuda": "seconds"}
+    for result in results:
+        if result["budget"] == "paper":
+            engine = result["engine"]
+            spent[engine] += float(result.get(clock[engine]) or result["seconds"])
+    return [f"{seconds / 3600:.2f}" if seconds else "-" for seconds in spent.values()]
 
 
 def _anchor(title: str) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -133,19 +135,41 @@ def _run(cell: Cell, context: Context) -> dict[str, Any] | None:
     experiment = EXPERIMENTS[cell.experiment]
     if context.over() or _too_late(cell, context):
         return None
-    began = time.perf_counter()
+    checkpoint = context.checkpoint(cell)
+    spent = _Spent(checkpoint.with_name(f"{checkpoint.name}.json"))
     try:
         with threadpool_limits(1):
             try:
                 result = experiment.run(cell, context)
             except CheckpointError:  # of other settings or another version: begin anew
-                shutil.rmtree(context.checkpoint(cell), ignore_errors=True)
+                shutil.rmtree(checkpoint, ignore_errors=True)
                 result = experiment.run(cell, context)
     except (ArithmeticError, np.linalg.LinAlgError) as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     if result is None:
+        spent.save()
         return None
-    seconds = time.perf_counter() - began
-    result = {"version": pasb.__version__, "engine": "cpu", "seconds": seconds, **result}
+    result = {"version": pasb.__version__, "engine": "cpu", **spent.so_far(), **result}
     keep(context.folder, cell, result)
+    spent.file.unlink(missing_ok=True)
     return result
+
+
+class _Spent:
+    """Time that a cell takes, by the clock and of the processor, over all the runs it needs."""
+
+    def __init__(self, file: Path):
+        self.file = file
+        before = json.loads(file.read_text()) if file.exists() else {}
+        self.began = {name: now - before.get(name, 0.0) for name, now in self._now().items()}
+
+    @staticmethod
+    def _now() -> dict[str, float]:
+        return {"seconds": time.perf_counter(), "processor_seconds": time.process_time()}
+
+    def so_far(self) -> dict[str, float]:
+        return {name: now - self.began[name] for name, now in self._now().items()}
+
+    def save(self) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text(json.dumps(self.so_far()))
