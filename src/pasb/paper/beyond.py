@@ -14,8 +14,8 @@ SCORES = (
      "machines have no probabilities"),
     ("brier", "Brier score", 3, "sum of squares over classes, lower is better"),
     ("calibration_error", "Calibration error", 3, "expected, ten bins of the predicted class"),
-    ("fit_seconds", "Seconds to fit", 1, "one core, cross-validation included"),
-    ("predict_seconds", "Seconds to predict", 3, "all test rows, all draws, one core"),
+    ("fit_seconds", "Seconds to fit", 1, "of one core, cross-validation included"),
+    ("predict_seconds", "Seconds to predict", 3, "of one core, all test rows, all draws"),
 )  # fmt: skip
 
 
