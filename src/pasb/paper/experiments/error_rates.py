@@ -42,8 +42,8 @@ PRINTED_PARTITIONS = {"vehicle": 3, "segment": 2, "waveform": 2}
 
 ORDERS_OF_WAVEFORM = (
     "On waveform all orders are alike, and the error depends on whether the chains that are "
-    "averaged have different ones: [One order or all](method.md#one-order-or-all) has the errors of "
-    "every order."
+    "averaged have different ones: [One order or all](method.md#one-order-or-all) has the errors "
+    "of every order."
 )
 
 
