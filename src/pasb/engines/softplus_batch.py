@@ -11,7 +11,8 @@ and the host waits only for the sums of log-probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,6 +42,7 @@ STACKS = 64  # QR decompositions at the same time
 STACK_BYTES = 2**30  # for all of them
 MANY_COLUMNS = 64  # from here on a Cholesky decomposition is shared by more threads
 SHARE = 0.9  # of the free memory
+MANY_SWAPS = 10_000  # a sweep, of all chains: a millisecond; from here on in threads
 
 
 class Place(NamedTuple):
@@ -82,6 +84,11 @@ class SoftplusBatch:
         self.n_problems = self.n_chains * self.n_sticks
         self.n_vectors = self.n_problems * self.n_experts
         self.infers = np.array([place.problem.fixed_order is None for place in self.places])
+        n_swaps = self.infers.sum() * problem.n_swaps
+        # while the host moves orders the GPU waits
+        self._of_each_chain: Callable[..., Any] = (
+            map if n_swaps < MANY_SWAPS else ThreadPoolExecutor().map
+        )
         self._check_memory()
         self.sized = row_kernels.of_size(self.n_experts, self.n_layers)
         self.arrays: dict[str, Any] = {}
@@ -249,19 +256,24 @@ class SoftplusBatch:
         with self.launcher.stream:
             self.arrays["sweep"].fill(number)
             self._update_sticks()
-            success, failure = self._tabulate()
-            out = np.empty(self.n_chains)
+            move = partial(self._move_order, number, *self._tabulate())
             self.swaps_accepted = np.zeros(self.n_chains, dtype=np.int64)
-            for c, (problem, seed, chain) in enumerate(self.places):
-                table = OrderTable.of(success[c], failure[c], problem.direction)
-                order = self.orders[c]
-                if self.infers[c]:  # the pseudo-prior is the prior: no term for the reference
-                    key = Keys(seed, chain, number).at(self.n_categories)
-                    self.swaps_accepted[c] = swap_moves(*table, order, problem.n_swaps, key)
-                out[c] = table.log_likelihood(order)
+            out = np.array(list(self._of_each_chain(move, range(self.n_chains))))
             if self.swaps_accepted.any():
                 self._put_orders()
         return out
+
+    def _move_order(
+        self, number: int, success: NDArray[np.float64], failure: NDArray[np.float64], c: int
+    ) -> float:
+        """Swaps in the order of one chain; its log-likelihood."""
+        problem, seed, chain = self.places[c]
+        table = OrderTable.of(success[c], failure[c], problem.direction)
+        order = self.orders[c]
+        if self.infers[c]:  # the pseudo-prior is the prior: no term for the reference
+            key = Keys(seed, chain, number).at(self.n_categories)
+            self.swaps_accepted[c] = swap_moves(*table, order, problem.n_swaps, key)
+        return table.log_likelihood(order)
 
     def _update_sticks(self) -> None:
         xp, arrays = self.xp, self.arrays
