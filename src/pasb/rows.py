@@ -161,11 +161,12 @@ def linear_predictors(blocks, coefficients, out):
             first, second = out[s, start : start + BLOCK], out[s + 1, start : start + BLOCK]
             _two_predictors(blocks[k], coefficients[s], coefficients[s + 1], first, second)
         if last % 2 == 0:
-            _one_predictor(blocks[k], coefficients[last], out[last, start : start + BLOCK])
+            one_predictor(blocks[k], coefficients[last], out[last, start : start + BLOCK])
 
 
 @elementwise
-def _one_predictor(block, b, out):
+def one_predictor(block, b, out):
+    """x'b of the rows of one block."""
     for i in range(BLOCK):
         out[i] = 0.0
     for p in range(0, b.size, TILE):
@@ -182,7 +183,7 @@ def _one_predictor(block, b, out):
 
 @elementwise
 def _two_predictors(block, b, c, out, other):
-    """As `_one_predictor`, term by term; what is loaded of the block serves twice."""
+    """As `one_predictor`, term by term; what is loaded of the block serves twice."""
     for i in range(BLOCK):
         out[i] = 0.0
         other[i] = 0.0

@@ -22,16 +22,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys, Parameters, parts_on_stick
+from pasb.binary.linear_kernels import stretch
 from pasb.binary.logistic_kernels import NO_EXPERT, SCALE, draw_precisions
-from pasb.binary.proposals import ADOPTION, DECISION, LOGISTIC, PROPOSAL, independence_move
-from pasb.binary.robit_kernels import scale_moves as stretch_robit
-from pasb.binary.scale_move import scale_moves as stretch
+from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL, independence_move
 from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
 from pasb.binary.whole_order import draw_whole_order
 from pasb.orders.joint import CHOICE, NEIGHBOURS, REFRESH, JointMoves
 from pasb.orders.swap import swap_moves, uniform_at
 from pasb.orders.table import OrderTable, order_log_likelihood
-from pasb.rows import BLOCK, linear_predictors
+from pasb.rows import BLOCK
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
@@ -114,18 +113,16 @@ class LinearSweep:
         """Advance parameters and order; log-likelihood, swaps accepted and proposed."""
         if keys.sweep % self.full_every == 1:
             self.known[:] = -1
-            self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
             return self._full(parameters, order, keys)
-        with self.sampler.slots() as slots:
+        with self.sampler.space() as space:
             log_likelihood = whitened_sweep(
                 *self.sampler.table,
                 *self.sampler.prior,
                 *self.sampler.link,
-                *slots,
+                *space.slots,
                 self.sampler.forward,
                 parameters["coef"],
                 parameters["precision"],
-                self.sampler.eta,
                 self.table.accept,
                 self.table.reject,
                 order,
@@ -235,7 +232,6 @@ def whitened_sweep(
     forward,
     coef,
     precision,
-    eta,
     accept,
     reject,
     order,
@@ -298,16 +294,23 @@ def whitened_sweep(
             )
         new_coef[n:] = 0.0
         if steps[number] > FEWEST and n <= MOST_STRETCHED:
-            new_coef[:n] = coef[c]
-            linear_predictors(blocks, new_coef.reshape(1, new_coef.size), eta[c : c + 1])
-            key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
-            if df == LOGISTIC:
-                stretch(eta[c], weights, bounds, parts, ard, shape, rate, TWO, key, coef[c])
-            else:
-                law_of_t = (df, constant, pieces)
-                stretch_robit(
-                    eta[c], weights, bounds, parts, *law_of_t, ard, shape, rate, TWO, key, coef[c]
-                )
+            stretch(
+                blocks,
+                weights,
+                bounds,
+                ard,
+                shape,
+                rate,
+                df,
+                constant,
+                pieces,
+                new_coef,
+                slot_eta[0],
+                parts,
+                TWO,
+                stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE),
+                coef[c],
+            )
             if np.any(coef[c] != new_coef[:n]):
                 known[c] = -1
         if known[c] != number:
@@ -415,7 +418,6 @@ def whitened_sweep(
             forward,
             coef,
             precision,
-            eta,
             accept,
             reject,
             order,

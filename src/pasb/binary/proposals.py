@@ -1,7 +1,7 @@
 """Independence proposals of logistic and robit sticks, compiled; see `pasb.orders.joint`.
 
-Proposed coefficients of up to two sticks stand in *slots*, together with their linear
-predictors and their rows of the order table, until they are adopted or forgotten.
+Proposed coefficients of up to two sticks stand in *slots*, together with their rows of the
+order table, until they are adopted or forgotten.
 
 A proposal to change the order is first put to the evidences of the normal approximations,
 which cost nothing, and only what passes is worked out; the second ratio is divided by the
@@ -17,19 +17,13 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.laplace import draw_law, log_weight
+from pasb.binary.linear_kernels import sum_logs
 from pasb.binary.logistic_kernels import draw_precisions
-from pasb.binary.logistic_kernels import sum_logs as logistic_sums
-from pasb.binary.robit_kernels import sum_logs as robit_sums
-from pasb.binary.t_law import no_pieces
 from pasb.variates.scalar import open_stream, stream_key, uniform
 
 PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
 FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
 TRUST = 0.5  # the power of the evidences in the first one
-
-# What stands for the logistic link in the place of a t law (`pasb.binary.t_law`).
-LOGISTIC = 0.0
-LOGISTIC_LINK = (LOGISTIC, 0.0, no_pieces())
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -64,7 +58,6 @@ def independence_move(
     forward,
     coef,
     precision,
-    eta,
     accept,
     reject,
     order,
@@ -108,23 +101,18 @@ def independence_move(
         proposal = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
         draw_law(laws[law_of[new]], proposal, slot_coef[k, :n])
         one = slice(k, k + 1)
-        if df == LOGISTIC:
-            logistic_sums(
-                blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one]
-            )
-        else:
-            robit_sums(
-                blocks,
-                weights,
-                bounds,
-                df,
-                constant,
-                pieces,
-                slot_coef[one],
-                slot_eta[one],
-                success[one],
-                failure[one],
-            )
+        sum_logs(
+            blocks,
+            weights,
+            bounds,
+            df,
+            constant,
+            pieces,
+            slot_coef[one],
+            slot_eta[one],
+            success[one],
+            failure[one],
+        )
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
             gain += log_weight(laws[law_of[new]], slot_coef[k, :n], ard, shape, rate)
@@ -136,7 +124,6 @@ def independence_move(
     for k in range(n_changed):
         c = sticks[n_old + k, 0]
         coef[c] = slot_coef[k, :n]
-        eta[c] = slot_eta[k]
         accept[c] = slot_accept[k]
         reject[c] = slot_reject[k]
         key = stream_key(seed, chain, sweep, number, kind + k, ADOPTION)

@@ -25,8 +25,8 @@ from numba import njit
 from pasb.binary.base import FAILURE, SUCCESS
 from pasb.binary.laplace import solve, unpacked
 from pasb.binary.prior import coefficient_log_prior
-from pasb.binary.proposals import LOGISTIC
 from pasb.binary.robit_kernels import residuals_and_sum
+from pasb.binary.t_law import LOGISTIC
 from pasb.rows import BLOCK, TILE, elementwise, summing
 from pasb.variates.scalar import normal, open_stream, stream_key
 from pasb.vector import vector_exp, vector_log1p_exp_neg
