@@ -160,9 +160,9 @@ class LinearSampler(BinarySampler, Approximable):
         """`log_sums` for one or two of the categories."""
         n, n_columns = coef.shape
         with self.space() as space:
-            padded_coef, eta = space.slots[:2]
+            padded_coef = space.slots[0]
             padded_coef[:n, :n_columns] = coef
-            sum_logs(*self.table, *self.link, padded_coef[:n], eta[:n], success, failure)
+            sum_logs(*self.table, *self.link, padded_coef[:n], *space.pair, success, failure)
 
     def stretch_and_draw_precisions(
         self,

@@ -13,21 +13,33 @@ from pasb.binary.robit_kernels import scale_moves as stretch_robit
 from pasb.binary.robit_kernels import sum_logs_of as robit_sums
 from pasb.binary.scale_move import scale_moves as stretch_logistic
 from pasb.binary.t_law import LOGISTIC
-from pasb.rows import linear_predictors
+from pasb.rows import BLOCK, one_predictor, two_predictors
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
 
 @kernel
-def sum_logs(blocks, weights, bounds, df, constant, pieces, padded_coef, eta, success, failure):
-    """Sums of the log-probabilities over the rows of each category; `eta` is work space."""
-    linear_predictors(blocks, padded_coef, eta)
-    for j in range(eta.shape[0]):
+def sum_logs(
+    blocks, weights, bounds, df, constant, pieces, padded_coef, eta, other, success, failure
+):
+    """Sums of the log-probabilities over the rows of each category, for one vector or two.
+
+    `eta` and `other` are work space; one vector of coefficients needs the first alone.
+    """
+    n = padded_coef.shape[0]
+    for k in range(blocks.shape[0]):
+        rows = slice(k * BLOCK, (k + 1) * BLOCK)
+        if n == 1:
+            one_predictor(blocks[k], padded_coef[0], eta[rows])
+        else:
+            two_predictors(blocks[k], padded_coef[0], padded_coef[1], eta[rows], other[rows])
+    for j in range(n):
+        predictors = eta if j == 0 else other
         if df == LOGISTIC:
-            logistic_sums(eta[j], weights, bounds, success[j], failure[j])
+            logistic_sums(predictors, weights, bounds, success[j], failure[j])
         else:
             law = (df, constant, pieces)
-            robit_sums(eta[j], weights, bounds, *law, success[j], failure[j])
+            robit_sums(predictors, weights, bounds, *law, success[j], failure[j])
 
 
 @kernel

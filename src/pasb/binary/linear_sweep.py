@@ -305,7 +305,7 @@ def whitened_sweep(
                 constant,
                 pieces,
                 new_coef,
-                slot_eta[0],
+                slot_eta,
                 parts,
                 TWO,
                 stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE),

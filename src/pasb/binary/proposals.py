@@ -109,7 +109,8 @@ def independence_move(
             constant,
             pieces,
             slot_coef[one],
-            slot_eta[one],
+            slot_eta,
+            slot_eta,
             success[one],
             failure[one],
         )
