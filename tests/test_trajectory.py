@@ -48,7 +48,7 @@ def at(sampler, coef):
     """Slope and sums at some coefficients."""
     new_coef, slope, sums, eta, residual, _ = work(sampler)
     new_coef[: len(coef)] = coef
-    setting = (*sampler.table, *sampler.prior, *sampler.link, PARTS)
+    setting = (sampler.setting, PARTS)
     slopes(*setting, new_coef, eta, residual, slope, sums)
     return slope, sums
 
@@ -90,7 +90,7 @@ def test_mirror_images_have_the_same_bits(model, seed):
     new_coef, mirrored, other, eta, residual, _ = work(sampler)
     new_coef[:3] = -coef
     swapped = np.where(PARTS == SUCCESS, FAILURE, np.where(PARTS == FAILURE, SUCCESS, PARTS))
-    setting = (*sampler.table, *sampler.prior, *sampler.link, swapped.astype(np.int8))
+    setting = (sampler.setting, swapped.astype(np.int8))
     slopes(*setting, new_coef, eta, residual, mirrored, other)
     assert (mirrored == -slope).all()
     assert (other == sums).all()
@@ -104,13 +104,13 @@ def test_short_steps_keep_the_energy(model, seed):
     law = sampler.approximate(PARTS, None)
     coef = law.mode + rng.normal(scale=0.2, size=3)
     slope, sums = at(sampler, coef)
-    setting = (*sampler.table, *sampler.prior, *sampler.link, law.packed, PARTS)
+    setting = (sampler.setting, law.packed, PARTS)
     new_coef, new_slope, new_sums, eta, residual, vectors = work(sampler)
     gains = []
     for n_steps in (4, 40, 400):
         arguments = (new_coef, new_slope, new_sums, eta, residual, vectors)
         key = Keys(seed, 0, 0).at(0)
-        gains.append(travel(*setting, n_steps, key, coef, slope, sums, *arguments))
+        gains.append(travel(*setting, n_steps, key, coef, slope, sums, arguments))
     assert abs(gains[0]) < 1.0
     assert abs(gains[1]) < abs(gains[0]) / 30 + 1e-9
     assert abs(gains[2]) < abs(gains[1]) / 30 + 1e-9
@@ -123,9 +123,8 @@ def test_a_good_approximation_needs_few_steps_and_a_bad_one_more(seed):
     law = sampler.approximate(PARTS, None).packed
     wrong = law.copy()
     wrong[3:6] *= 3.0  # three times too wide
-    setting = (*sampler.table, *sampler.prior, *sampler.link)
-    good = enough_steps(*setting, law, PARTS, *work(sampler))
-    bad = enough_steps(*setting, wrong, PARTS, *work(sampler))
+    good = enough_steps(sampler.setting, law, PARTS, work(sampler))
+    bad = enough_steps(sampler.setting, wrong, PARTS, work(sampler))
     assert good == STEPS[0]
     assert bad > good
 

@@ -27,6 +27,8 @@ from pasb.vector import vector_exp, vector_softplus
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 
+# mypy: disable-error-code="call-arg"
+
 
 class Laplace(NamedTuple):
     """A normal approximation of a posterior, and the evidence that goes with it.
@@ -158,13 +160,13 @@ def _climb(
     """What `laplace` does in the work space of an update."""
     n = rows.n_columns
     curvature, residual, used, scratch, gram, linear, scale, factor, padded_beta = work
-    table = (rows.blocks, rows.weights, rows.bounds, *link, parts)
+    setting = ((rows.blocks, rows.weights, rows.bounds), tuple(prior), link)
     terms = (used, scratch[0], curvature, residual)
     beta, step = padded_beta[:n], np.zeros(n)
     beta[:] = 0.0 if start is None else start
 
     def objective() -> float:
-        return _newton_terms(*table, padded_beta, *terms) + prior.log_density(beta)
+        return _newton_terms(setting, parts, padded_beta, *terms) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
@@ -193,25 +195,13 @@ def _climb(
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _newton_terms(
-    blocks,
-    weights,
-    bounds,
-    df,
-    constant,
-    pieces,
-    parts,
-    padded_coef,
-    used,
-    eta,
-    curvature,
-    residual,
-):
+def _newton_terms(setting, parts, padded_coef, used, eta, curvature, residual):
     """Curvatures and residuals of the rows of all used blocks; returns the log-likelihood.
 
     A block is used if a row in it is not absent: sorted by category, absent rows fill whole
     blocks. `eta` is work space for one block.
     """
+    (blocks, weights, bounds), _, link = setting
     total = 0.0
     for k in range(blocks.shape[0]):
         used[k] = False
@@ -227,11 +217,10 @@ def _newton_terms(
                 used[k] = True
             label = 1.0 if parts[s] == SUCCESS else 0.0
             e, h = eta[a - start : b - start], weights[a:b]
-            if df == LOGISTIC:
+            if link[0] == LOGISTIC:
                 total = _logistic_terms(e, label, h, curvature[a:b], residual[a:b], total)
             else:
-                law = (df, constant, pieces)
-                total = robit_terms(e, label, h, *law, curvature[a:b], residual[a:b], total)
+                total = robit_terms(e, label, h, *link, curvature[a:b], residual[a:b], total)
     return total
 
 

@@ -116,6 +116,11 @@ class LinearSampler(BinarySampler, Approximable):
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0, "skipped_whole_orders": 0}
 
+    @property
+    def setting(self) -> tuple[tuple, tuple, tuple]:
+        """Table, prior and link, as compiled code takes them."""
+        return self.table, tuple(self.prior), self.link
+
     def reserve(self, n_threads: int) -> None:  # noqa: D102
         self.rows.spaces.reserve("linear", n_threads, self._make_space)
 
@@ -162,7 +167,7 @@ class LinearSampler(BinarySampler, Approximable):
         with self.space() as space:
             padded_coef = space.slots[0]
             padded_coef[:n, :n_columns] = coef
-            sum_logs(*self.table, *self.link, padded_coef[:n], *space.pair, success, failure)
+            sum_logs(self.setting, padded_coef[:n], *space.pair, success, failure)
 
     def stretch_and_draw_precisions(
         self,
@@ -175,17 +180,9 @@ class LinearSampler(BinarySampler, Approximable):
     ) -> None:
         """What comes after the Gibbs step of an update, in the same work space."""
         if self.n_scale_moves > 0:
-            stretch(
-                *self.table,
-                *self.prior,
-                *self.link,
-                space.work[-1],
-                space.pair[0],
-                parts,
-                self.n_scale_moves,
-                keys.at(stick, layer=SCALE),
-                coef,
-            )
+            key = keys.at(stick, layer=SCALE)
+            vectors = space.work[-1], space.pair[0]
+            stretch(self.setting, *vectors, parts, self.n_scale_moves, key, coef)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
     def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
@@ -215,10 +212,8 @@ class LinearSampler(BinarySampler, Approximable):
     ) -> bool:
         with self.space() as space:
             return independence_move(
-                *self.table,
-                *self.prior,
-                *self.link,
-                *space.slots,
+                self.setting,
+                space.slots,
                 self.forward,
                 parameters["coef"],
                 parameters["precision"],

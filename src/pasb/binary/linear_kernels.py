@@ -1,6 +1,8 @@
 """Compiled steps that the logistic and the robit model share.
 
-`df`, `constant` and `pieces` stand for the link; see `pasb.binary.t_law`.
+A *setting* is the table (blocks, weights, bounds), the prior (ard, shape, rate) and the link
+(df, constant, pieces; see `pasb.binary.t_law`) of a chain. It is made of plain tuples, because
+Numba finds out their type as quickly as that of their parts, but not that of named tuples.
 """
 
 from __future__ import annotations
@@ -17,15 +19,16 @@ from pasb.rows import BLOCK, one_predictor, two_predictors
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
+# mypy: disable-error-code="call-arg"
+
 
 @kernel
-def sum_logs(
-    blocks, weights, bounds, df, constant, pieces, padded_coef, eta, other, success, failure
-):
+def sum_logs(setting, padded_coef, eta, other, success, failure):
     """Sums of the log-probabilities over the rows of each category, for one vector or two.
 
     `eta` and `other` are work space; one vector of coefficients needs the first alone.
     """
+    (blocks, weights, bounds), _, link = setting
     n = padded_coef.shape[0]
     for k in range(blocks.shape[0]):
         rows = slice(k * BLOCK, (k + 1) * BLOCK)
@@ -35,36 +38,19 @@ def sum_logs(
             two_predictors(blocks[k], padded_coef[0], padded_coef[1], eta[rows], other[rows])
     for j in range(n):
         predictors = eta if j == 0 else other
-        if df == LOGISTIC:
+        if link[0] == LOGISTIC:
             logistic_sums(predictors, weights, bounds, success[j], failure[j])
         else:
-            law = (df, constant, pieces)
-            robit_sums(predictors, weights, bounds, *law, success[j], failure[j])
+            robit_sums(predictors, weights, bounds, *link, success[j], failure[j])
 
 
 @kernel
-def stretch(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    padded_coef,
-    eta,
-    parts,
-    n_moves,
-    key,
-    coef,
-):
+def stretch(setting, padded_coef, eta, parts, n_moves, key, coef):
     """Scale moves of `coef`; `padded_coef` and `eta` are work space."""
+    (blocks, weights, bounds), prior, link = setting
     padded_coef[: coef.shape[0]] = coef
     present_predictors(blocks, bounds, parts, padded_coef, eta)
-    if df == LOGISTIC:
-        stretch_logistic(eta, weights, bounds, parts, ard, shape, rate, n_moves, key, coef)
+    if link[0] == LOGISTIC:
+        stretch_logistic(eta, weights, bounds, parts, *prior, n_moves, key, coef)
     else:
-        law = (df, constant, pieces)
-        stretch_robit(eta, weights, bounds, parts, *law, ard, shape, rate, n_moves, key, coef)
+        stretch_robit(eta, weights, bounds, parts, *link, *prior, n_moves, key, coef)

@@ -82,10 +82,13 @@ class LinearSweep:
         self.joint = JointMoves(sampler, cast("Approximations", known_laws))
         # for each category: the law its slope and sums belong to, or -1
         self.known = np.full(n_categories, -1, dtype=np.int64)
-        self.work = (
-            np.zeros(len(laws), dtype=np.int64),  # steps of a trajectory, 0 while not known
+        self.carried = (
+            self.known,
             np.zeros((n_categories, n_padded)),
             np.zeros((n_categories, n_categories)),
+            np.zeros(len(laws), dtype=np.int64),  # steps of a trajectory, 0 while not known
+        )
+        self.work = (  # of a trajectory
             np.zeros(n_padded),
             np.zeros(n_padded),
             np.zeros(n_categories),
@@ -116,10 +119,8 @@ class LinearSweep:
             return self._full(parameters, order, keys)
         with self.sampler.space() as space:
             log_likelihood = whitened_sweep(
-                *self.sampler.table,
-                *self.sampler.prior,
-                *self.sampler.link,
-                *space.slots,
+                self.sampler.setting,
+                space.slots,
                 self.sampler.forward,
                 parameters["coef"],
                 parameters["precision"],
@@ -129,8 +130,8 @@ class LinearSweep:
                 self.laws,
                 self.law_index,
                 self.infers,
-                self.known,
-                *self.work,
+                self.carried,
+                self.work,
                 *keys,
             )
         if self.infers and keys.sweep % self.whole_every == 2:
@@ -140,12 +141,10 @@ class LinearSweep:
     def _draw_whole_order(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
     ) -> float:
-        new_coef, new_slope, _, block_eta, residual, _ = self.work[3:]
+        new_coef, new_slope, _, block_eta, residual, _ = self.work
         self.known[:] = -1
         n_changed = draw_whole_order(
-            *self.sampler.table,
-            *self.sampler.prior,
-            *self.sampler.link,
+            self.sampler.setting,
             self.sampler.forward,
             parameters["coef"],
             parameters["precision"],
@@ -216,19 +215,8 @@ class KnownLaws:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def whitened_sweep(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    slot_coef,
-    slot_eta,
-    slot_accept,
-    slot_reject,
+    setting,
+    slots,
     forward,
     coef,
     precision,
@@ -238,25 +226,21 @@ def whitened_sweep(
     laws,
     law_index,
     infers,
-    known,
-    steps,
-    slope,
-    sums,
-    new_coef,
-    new_slope,
-    new_sums,
-    block_eta,
-    residual,
-    vectors,
+    carried,
+    work,
     seed,
     chain,
     sweep,
 ):
     """A trajectory of every stick, the mirror image, and swaps of neighbours.
 
-    `known` to `sums` and the table are carried from sweep to sweep. Of the table only what
-    the sticks of the present order need is up to date. Returns the log-likelihood.
+    What is `carried` from sweep to sweep follows from the state, and so does the table, of
+    which only what the sticks of the present order need is up to date. Returns the
+    log-likelihood.
     """
+    known, slope, sums, steps = carried
+    new_coef, new_slope, new_sums, eta, residual, _ = work
+    _, prior, _ = setting
     n_categories, n = coef.shape
     last = n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
@@ -273,97 +257,26 @@ def whitened_sweep(
         number = law_index[c, later] if infers else law_index[stick, 0]
         law = laws[number]
         if steps[number] == 0:
-            steps[number] = enough_steps(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                law,
-                parts,
-                new_coef,
-                new_slope,
-                new_sums,
-                block_eta,
-                residual,
-                vectors,
-            )
+            steps[number] = enough_steps(setting, law, parts, work)
         new_coef[n:] = 0.0
         if steps[number] > FEWEST and n <= MOST_STRETCHED:
-            stretch(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                new_coef,
-                slot_eta,
-                parts,
-                TWO,
-                stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE),
-                coef[c],
-            )
+            key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
+            stretch(setting, new_coef, slots[1], parts, TWO, key, coef[c])
             if np.any(coef[c] != new_coef[:n]):
                 known[c] = -1
         if known[c] != number:
             new_coef[:n] = coef[c]
-            slopes(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                parts,
-                new_coef,
-                block_eta,
-                residual,
-                slope[c],
-                sums[c],
-            )
+            slopes(setting, parts, new_coef, eta, residual, slope[c], sums[c])
             known[c] = number
-        gain = travel(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            law,
-            parts,
-            steps[number],
-            stream_key(seed, chain, sweep, stick, REFRESH, PROPOSAL),
-            coef[c],
-            slope[c],
-            sums[c],
-            new_coef,
-            new_slope,
-            new_sums,
-            block_eta,
-            residual,
-            vectors,
-        )
+        key = stream_key(seed, chain, sweep, stick, REFRESH, PROPOSAL)
+        gain = travel(setting, law, parts, steps[number], key, coef[c], slope[c], sums[c], work)
         key = stream_key(seed, chain, sweep, stick, REFRESH, DECISION)
         if np.log(uniform_at(key, ZERO)) < gain:
             coef[c] = new_coef[:n]
             slope[c] = new_slope
             sums[c] = new_sums
         key = stream_key(seed, chain, sweep, stick, REFRESH, ADOPTION)
-        draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+        draw_precisions(coef[c], *prior, key, precision[c])
         accept[c, c] = sums[c, c]
         for j in range(stick + 1, n_categories):
             reject[c, order[j]] = sums[c, order[j]]
@@ -402,19 +315,8 @@ def whitened_sweep(
             law_of[3] = law_index[c, behind]
         sticks[:, 2] = a + 2
         accepted = independence_move(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            slot_coef,
-            slot_eta,
-            slot_accept,
-            slot_reject,
+            setting,
+            slots,
             forward,
             coef,
             precision,

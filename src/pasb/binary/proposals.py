@@ -27,6 +27,8 @@ TRUST = 0.5  # the power of the evidences in the first one
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
+# mypy: disable-error-code="call-arg"
+
 
 @kernel
 def _log_likelihood(accept, reject, row, stick, order):
@@ -42,19 +44,8 @@ def _log_likelihood(accept, reject, row, stick, order):
 
 @kernel
 def independence_move(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    slot_coef,
-    slot_eta,
-    slot_accept,
-    slot_reject,
+    setting,
+    slots,
     forward,
     coef,
     precision,
@@ -77,6 +68,8 @@ def independence_move(
     proposed to be; the law of row k is ``laws[law_of[k]]``. With no stick as it is, only
     proposals, the move is always accepted.
     """
+    slot_coef, slot_eta, slot_accept, slot_reject = slots
+    _, prior, _ = setting
     n = coef.shape[1]
     success, failure = (slot_accept, slot_reject) if forward else (slot_reject, slot_accept)
     n_old = sticks.shape[0] - n_changed
@@ -94,29 +87,17 @@ def independence_move(
     for k in range(n_old):
         c = sticks[k, 0]
         stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
-        gain -= log_weight(laws[law_of[k]], coef[c], ard, shape, rate)
+        gain -= log_weight(laws[law_of[k]], coef[c], *prior)
         gain -= _log_likelihood(accept, reject, c, stick, order)
     for k in range(n_changed):
         new = n_old + k
         proposal = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
         draw_law(laws[law_of[new]], proposal, slot_coef[k, :n])
         one = slice(k, k + 1)
-        sum_logs(
-            blocks,
-            weights,
-            bounds,
-            df,
-            constant,
-            pieces,
-            slot_coef[one],
-            slot_eta,
-            slot_eta,
-            success[one],
-            failure[one],
-        )
+        sum_logs(setting, slot_coef[one], slot_eta, slot_eta, success[one], failure[one])
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
-            gain += log_weight(laws[law_of[new]], slot_coef[k, :n], ard, shape, rate)
+            gain += log_weight(laws[law_of[new]], slot_coef[k, :n], *prior)
             gain += _log_likelihood(slot_accept, slot_reject, k, stick, order)
     if n_old > 0:
         u, _ = uniform(open_stream(key, SECOND))
@@ -128,7 +109,7 @@ def independence_move(
         accept[c] = slot_accept[k]
         reject[c] = slot_reject[k]
         key = stream_key(seed, chain, sweep, number, kind + k, ADOPTION)
-        draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+        draw_precisions(coef[c], *prior, key, precision[c])
     return True
 
 

@@ -31,18 +31,12 @@ WHOLE = np.int64(16)  # the kind of move, beside those of `pasb.orders.joint`
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
+# mypy: disable-error-code="call-arg"
+
 
 @kernel
 def draw_whole_order(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
+    setting,
     forward,
     coef,
     precision,
@@ -68,6 +62,7 @@ def draw_whole_order(
     `drawn`, `sums` and `log_weights` have a row for every law, `padded` to `residual` are the
     work space of a gradient. The table gets what the sticks of the new order need.
     """
+    _, prior, _ = setting
     n_categories, n = coef.shape
     everyone = 2**n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
@@ -92,15 +87,7 @@ def draw_whole_order(
                 parts[d] = stop if d == c else (go_on if later >> d & 1 else ABSENT)
             padded[:n] = drawn[number]
             slopes(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
+                setting,
                 parts,
                 padded,
                 eta,
@@ -108,7 +95,7 @@ def draw_whole_order(
                 slope,
                 sums[number],
             )
-            weight = log_weight(laws[number], drawn[number], ard, shape, rate)
+            weight = log_weight(laws[number], drawn[number], *prior)
             weight += sums[number].sum()
             log_weights[number] = weight if weight < np.inf else -np.inf  # nor NaN
     sets = _log_sums_of_sets(log_weights, law_index, n_categories)
@@ -127,7 +114,7 @@ def draw_whole_order(
             n_changed += 1
             coef[c] = drawn[number]
             key = stream_key(seed, chain, sweep, stick, WHOLE, ADOPTION)
-            draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+            draw_precisions(coef[c], *prior, key, precision[c])
         accept[c, c] = sums[number, c]
         for d in range(n_categories):
             if left >> d & 1:
