@@ -11,7 +11,7 @@ from pasb.binary import Logistic, Robit
 from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys
 from pasb.binary.linear_sweep import EVERY
 from pasb.binary.t_law import log_cdf, log_cdf_and_slope, log_tail, t_law
-from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
+from pasb.binary.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
 from pasb.rows import BLOCK, Rows
 from pasb.sweep import Problem, Sweeper
 
@@ -78,6 +78,17 @@ def test_sums_and_slopes(model, seed):
         down[v] -= 1e-5
         expected = (log_posterior(up) - log_posterior(down)) / 2e-5
         assert slope[v] == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_sums_alone_have_the_same_bits(model, seed):
+    """A stick that stays where it is keeps its sums when a whole order is drawn."""
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    coef, _, alone, eta, *_ = work(sampler)
+    coef[:3] = rng.normal(size=3)
+    log_likelihoods(sampler.setting, PARTS, coef, eta, alone)
+    assert (alone == at(sampler, coef[:3])[1]).all()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)

@@ -141,7 +141,7 @@ class LinearSweep:
     def _draw_whole_order(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
     ) -> float:
-        new_coef, new_slope, _, block_eta, residual, _ = self.work
+        new_coef, _, _, eta, _, _ = self.work
         self.known[:] = -1
         n_changed = draw_whole_order(
             self.sampler.setting,
@@ -155,9 +155,7 @@ class LinearSweep:
             self.law_index,
             *self.of_all_sticks,
             new_coef,
-            new_slope,
-            block_eta,
-            residual,
+            eta,
             *keys,
         )
         if n_changed < 0:

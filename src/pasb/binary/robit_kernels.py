@@ -85,6 +85,15 @@ def residuals_and_sum(eta, weights, sign, df, constant, pieces, residual):
 
 
 @kernel
+def sum_alone(eta, weights, sign, df, constant, pieces):
+    """The log-likelihood of `residuals_and_sum`, bit by bit."""
+    total = 0.0
+    for i in range(eta.size):
+        total += weights[i] * log_cdf(sign * eta[i], df, constant, pieces)
+    return total
+
+
+@kernel
 def gibbs_step(
     blocks,
     weights,

@@ -25,7 +25,7 @@ from numba import njit
 from pasb.binary.base import FAILURE, SUCCESS
 from pasb.binary.laplace import solve, unpacked
 from pasb.binary.prior import coefficient_log_prior
-from pasb.binary.robit_kernels import residuals_and_sum
+from pasb.binary.robit_kernels import residuals_and_sum, sum_alone
 from pasb.binary.t_law import LOGISTIC
 from pasb.rows import BLOCK, TILE, elementwise, summing
 from pasb.variates.scalar import normal, open_stream, stream_key
@@ -136,6 +136,29 @@ def slopes(setting, parts, coef, eta, residual, slope, sums):
     for v in range(coef.shape[0]):
         precision = (shape + 0.5) / (rate + 0.5 * coef[v] * coef[v]) if ard else shape / rate
         slope[v] -= precision * coef[v]
+
+
+@kernel
+def log_likelihoods(setting, parts, coef, eta, sums):
+    """The sums of `slopes`, bit by bit, without the gradient."""
+    (blocks, weights, bounds), _, link = setting
+    sums[:] = 0.0
+    for k in range(blocks.shape[0]):
+        start = k * BLOCK
+        predicted = False
+        for s in range(parts.shape[0]):
+            a, b = max(bounds[s] - start, 0), min(bounds[s + 1] - start, BLOCK)
+            if a >= b or (parts[s] != SUCCESS and parts[s] != FAILURE):
+                continue
+            if not predicted:
+                _predict(blocks[k], coef, eta)
+                predicted = True
+            sign = 1.0 if parts[s] == SUCCESS else -1.0
+            h = weights[start + a : start + b]
+            if link[0] == LOGISTIC:
+                sums[s] += _logistic_sum(eta[a:b], h, sign)
+            else:
+                sums[s] += sum_alone(eta[a:b], h, sign, *link)
 
 
 @summing

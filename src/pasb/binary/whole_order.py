@@ -23,7 +23,7 @@ from pasb.binary.base import ABSENT, FAILURE, SUCCESS
 from pasb.binary.laplace import draw_law, log_weight
 from pasb.binary.logistic_kernels import draw_precisions
 from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL
-from pasb.binary.trajectory import slopes
+from pasb.binary.trajectory import log_likelihoods
 from pasb.orders.swap import uniform_at
 from pasb.variates.scalar import stream_key
 
@@ -49,9 +49,7 @@ def draw_whole_order(
     sums,
     log_weights,
     padded,
-    slope,
     eta,
-    residual,
     seed,
     chain,
     sweep,
@@ -59,8 +57,8 @@ def draw_whole_order(
     """Draw an order, adopt its coefficients; the number of sticks that changed.
 
     If no order has a weight that is a number above zero, all stays as it is: -1.
-    `drawn`, `sums` and `log_weights` have a row for every law, `padded` to `residual` are the
-    work space of a gradient. The table gets what the sticks of the new order need.
+    `drawn`, `sums` and `log_weights` have a row for every law; `padded` and `eta` are work space
+    for one vector and one block. The table gets what the sticks of the new order need.
     """
     _, prior, _ = setting
     n_categories, n = coef.shape
@@ -86,15 +84,7 @@ def draw_whole_order(
             for d in range(n_categories):
                 parts[d] = stop if d == c else (go_on if later >> d & 1 else ABSENT)
             padded[:n] = drawn[number]
-            slopes(
-                setting,
-                parts,
-                padded,
-                eta,
-                residual,
-                slope,
-                sums[number],
-            )
+            log_likelihoods(setting, parts, padded, eta, sums[number])
             weight = log_weight(laws[number], drawn[number], *prior)
             weight += sums[number].sum()
             log_weights[number] = weight if weight < np.inf else -np.inf  # nor NaN
