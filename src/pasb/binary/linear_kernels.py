@@ -1,8 +1,7 @@
 """Compiled steps that the logistic and the robit model share.
 
 A *setting* is the table (blocks, weights, bounds), the prior (ard, shape, rate) and the link
-(df, constant, pieces; see `pasb.binary.t_law`) of a chain. It is made of plain tuples, because
-Numba finds out their type as quickly as that of their parts, but not that of named tuples.
+(df, constant, pieces; see `pasb.binary.t_law`) of a chain, in plain tuples.
 """
 
 from __future__ import annotations
