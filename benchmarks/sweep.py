@@ -41,12 +41,12 @@ def measure(name: str = "satimage", repeats: int = 200) -> dict[str, float]:
     rows = training_rows(name)
     X = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
     runs = {moves: settled(rows, moves) for moves in ("gibbs", "mixed")}
-    sweeper, state = runs["gibbs"]
+    _, state = runs["gibbs"]
     # the rows that inform each stick, their linear predictors and weighted covariates
     etas, weighted = [], []
     for stick, category in enumerate(state.order[:-1]):
         informative = np.isin(rows.categories, state.order[stick:])
-        etas.append(sweeper.sampler.eta[category, : rows.n_rows][informative].copy())
+        etas.append(X[informative] @ state.parameters["coef"][category])
         w = variates.polya_gamma(1.0, etas[-1], seed=stick)
         weighted.append(np.asfortranarray((np.sqrt(w)[:, None] * X[informative]).T))
     eta = np.concatenate(etas)

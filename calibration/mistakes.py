@@ -44,14 +44,14 @@ class GibbsInSteps(LogisticSampler):
 
     def update(self, parameters, category, stick, parts, keys):  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        self.draw_coefficients(self.eta[category], parts, alpha, keys, stick, coef)
+        self.draw_coefficients(parts, alpha, keys, stick, coef)
         self.draw_precisions(coef, keys, stick, alpha)
 
-    def draw_coefficients(self, eta, parts, alpha, keys, stick, coef) -> None:
-        """Latents given `eta`, then coefficients."""
-        with self.work() as work:
-            gibbs_step(*self.table, *work, eta, parts, alpha, *keys, stick, coef)
-            self.gram, self.linear = work[4].copy(), work[5].copy()
+    def draw_coefficients(self, parts, alpha, keys, stick, coef) -> None:
+        """Latents given the coefficients, then those anew."""
+        with self.space() as space:
+            gibbs_step(*self.table, *space.work, parts, alpha, *keys, stick, coef)
+            self.gram, self.linear = space.work[4].copy(), space.work[5].copy()
 
     def draw_precisions(self, coef, keys, stick, alpha) -> None:
         """Precisions given the new coefficients."""
@@ -61,15 +61,16 @@ class GibbsInSteps(LogisticSampler):
 class LatentFactor(GibbsInSteps):
     """w ~ PG(1, 2 x'b)."""
 
-    def draw_coefficients(self, eta, parts, alpha, keys, stick, coef):  # noqa: D102
-        super().draw_coefficients(2.0 * eta, parts, alpha, keys, stick, coef)
+    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
+        coef *= 2.0
+        super().draw_coefficients(parts, alpha, keys, stick, coef)
 
 
 class MeanWithoutPrior(GibbsInSteps):
     """The mean (X'WX)^-1 X'k where it is (diag(alpha) + X'WX)^-1 X'k."""
 
-    def draw_coefficients(self, eta, parts, alpha, keys, stick, coef):  # noqa: D102
-        super().draw_coefficients(eta, parts, alpha, keys, stick, coef)
+    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
+        super().draw_coefficients(parts, alpha, keys, stick, coef)
         n = len(coef)
         lower = np.tril(self.gram[:n, :n])
         precision = lower + np.tril(lower, -1).T
@@ -81,8 +82,8 @@ class MeanWithoutPrior(GibbsInSteps):
 class PriorTwice(GibbsInSteps):
     """Coefficients with precision 2 diag(alpha) + X'WX."""
 
-    def draw_coefficients(self, eta, parts, alpha, keys, stick, coef):  # noqa: D102
-        super().draw_coefficients(eta, parts, 2 * alpha, keys, stick, coef)
+    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
+        super().draw_coefficients(parts, 2 * alpha, keys, stick, coef)
 
 
 class PrecisionShape(GibbsInSteps):
@@ -112,13 +113,14 @@ class NoJacobian(GibbsInSteps):
                 coef *= factor
         super().draw_precisions(coef, keys, stick, alpha)
 
-    def draw_coefficients(self, eta, parts, alpha, keys, stick, coef):  # noqa: D102
+    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
         self.parts = parts
-        super().draw_coefficients(eta, parts, alpha, keys, stick, coef)
+        super().draw_coefficients(parts, alpha, keys, stick, coef)
 
     def log_target(self, coef) -> float:
         """Log-posterior, precisions integrated out."""
-        padded, eta = np.zeros((1, self.rows.blocks.shape[1])), np.empty((1, self.eta.shape[1]))
+        n_blocks, n_padded, size = self.rows.blocks.shape
+        padded, eta = np.zeros((1, n_padded)), np.empty((1, n_blocks * size))
         padded[0, : len(coef)] = coef
         linear_predictors(self.rows.blocks, padded, eta)
         part = self.parts[self.rows.categories]

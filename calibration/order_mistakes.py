@@ -70,7 +70,6 @@ class WholeOrders(Sweeper):
 
     def sweep(self, state: State, keys: Keys) -> None:  # noqa: D102
         assert isinstance(self.compiled, LinearSweep)
-        self.sampler.resume(state.parameters)
         self._update_sticks(state, keys)
         draw = self.compiled._draw_whole_order
         state.log_likelihood = draw(state.parameters, state.order, keys)

@@ -11,6 +11,8 @@ import pytest
 
 from pasb import sweep
 from pasb.binary import Logistic, Robit, Softplus, SupportVector
+from pasb.binary.base import ABSENT, FAILURE
+from pasb.binary.logistic_kernels import present_predictors
 from pasb.chain import Schedule
 from pasb.rows import Rows, linear_predictors, padded
 from pasb.sampling import sample
@@ -138,7 +140,7 @@ def test_an_error_in_a_helped_chain_ends_the_run(monkeypatch):
     def fail(*_):
         raise FloatingPointError("on purpose")
 
-    monkeypatch.setattr("pasb.binary.robit.draw_precisions", fail)
+    monkeypatch.setattr("pasb.binary.linear.draw_precisions", fail)
     with pytest.raises(FloatingPointError, match="on purpose"):
         sample([problem], Schedule(0, 10, 1, 7), n_jobs=3)
 
@@ -160,13 +162,13 @@ def test_work_spaces_are_lent_to_one_at_a_time():
 
 @pytest.mark.parametrize("name", ["logistic", "robit"])
 def test_chains_that_take_turns_share_their_space(name, monkeypatch):
-    """In turns of one sweep, with what another chain left in the space for predictors."""
+    """In turns of one sweep, with what another chain left there."""
     runs = []
     for seconds in (1e9, 0.0):
         monkeypatch.setattr("pasb.sampling.SLICE_SECONDS", seconds)
         problem = Problem(some_rows(), MODELS[name])
         runs.append(sample([problem] * 3, Schedule(2, 40, 1, 7), n_jobs=1))
-        assert len(problem.rows.spaces._idle["predictors"]) == 1
+        assert [len(idle) for idle in problem.rows.spaces._idle.values()] == [1]
     one, other = runs
     assert np.array_equal(one.order, other.order)
     assert np.array_equal(one.log_likelihood, other.log_likelihood)
@@ -184,3 +186,22 @@ def test_a_predictor_does_not_depend_on_its_neighbours(seed):
         linear_predictors(blocks, coef[k : k + 1], alone[k : k + 1])
     assert np.array_equal(together, alone)
     assert np.allclose(together[:, :256], coef @ blocks[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("absent", "used"),
+    [([0], [0, 1, 2, 3, 4]), ([1], [0, 2, 3, 4]), ([1, 4], [0, 2, 3]), ([0, 1, 2], [2, 3, 4])],
+)
+def test_predictors_of_the_rows_that_are_present(absent, used, seed):
+    """As those of all rows; blocks without such a row are left alone."""
+    rng = np.random.default_rng(seed)
+    blocks, coef = rng.normal(size=(5, 8, 256)), rng.normal(size=8)
+    bounds = np.array([0, 100, 700, 700, 1000, 1100])
+    parts = np.full(5, FAILURE, dtype=np.int8)
+    parts[absent] = ABSENT
+    everyone, present = np.full((2, 5 * 256), np.nan)
+    linear_predictors(blocks, coef[None], everyone[None])
+    present_predictors(blocks, bounds, parts, coef, present)
+    same = present == everyone
+    assert [k for k in range(5) if same[256 * k : 256 * (k + 1)].all()] == used
+    assert np.isnan(present[~same]).all()

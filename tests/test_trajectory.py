@@ -11,7 +11,7 @@ from pasb.binary import Logistic, Robit
 from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys
 from pasb.binary.linear_sweep import EVERY
 from pasb.binary.t_law import log_cdf, log_cdf_and_slope, log_tail, t_law
-from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
+from pasb.binary.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
 from pasb.rows import BLOCK, Rows
 from pasb.sweep import Problem, Sweeper
 
@@ -48,7 +48,7 @@ def at(sampler, coef):
     """Slope and sums at some coefficients."""
     new_coef, slope, sums, eta, residual, _ = work(sampler)
     new_coef[: len(coef)] = coef
-    setting = (*sampler.table, *sampler.prior, *sampler.link, PARTS)
+    setting = (sampler.setting, PARTS)
     slopes(*setting, new_coef, eta, residual, slope, sums)
     return slope, sums
 
@@ -81,6 +81,17 @@ def test_sums_and_slopes(model, seed):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_sums_alone_have_the_same_bits(model, seed):
+    """A stick that stays where it is keeps its sums when a whole order is drawn."""
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    coef, _, alone, eta, *_ = work(sampler)
+    coef[:3] = rng.normal(size=3)
+    log_likelihoods(sampler.setting, PARTS, coef, eta, alone)
+    assert (alone == at(sampler, coef[:3])[1]).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
 def test_mirror_images_have_the_same_bits(model, seed):
     """Else a chain that was resumed after a mirror image would go another way."""
     table, y, rng = data(seed)
@@ -90,7 +101,7 @@ def test_mirror_images_have_the_same_bits(model, seed):
     new_coef, mirrored, other, eta, residual, _ = work(sampler)
     new_coef[:3] = -coef
     swapped = np.where(PARTS == SUCCESS, FAILURE, np.where(PARTS == FAILURE, SUCCESS, PARTS))
-    setting = (*sampler.table, *sampler.prior, *sampler.link, swapped.astype(np.int8))
+    setting = (sampler.setting, swapped.astype(np.int8))
     slopes(*setting, new_coef, eta, residual, mirrored, other)
     assert (mirrored == -slope).all()
     assert (other == sums).all()
@@ -104,13 +115,13 @@ def test_short_steps_keep_the_energy(model, seed):
     law = sampler.approximate(PARTS, None)
     coef = law.mode + rng.normal(scale=0.2, size=3)
     slope, sums = at(sampler, coef)
-    setting = (*sampler.table, *sampler.prior, *sampler.link, law.packed, PARTS)
+    setting = (sampler.setting, law.packed, PARTS)
     new_coef, new_slope, new_sums, eta, residual, vectors = work(sampler)
     gains = []
     for n_steps in (4, 40, 400):
         arguments = (new_coef, new_slope, new_sums, eta, residual, vectors)
         key = Keys(seed, 0, 0).at(0)
-        gains.append(travel(*setting, n_steps, key, coef, slope, sums, *arguments))
+        gains.append(travel(*setting, n_steps, key, coef, slope, sums, arguments))
     assert abs(gains[0]) < 1.0
     assert abs(gains[1]) < abs(gains[0]) / 30 + 1e-9
     assert abs(gains[2]) < abs(gains[1]) / 30 + 1e-9
@@ -123,9 +134,8 @@ def test_a_good_approximation_needs_few_steps_and_a_bad_one_more(seed):
     law = sampler.approximate(PARTS, None).packed
     wrong = law.copy()
     wrong[3:6] *= 3.0  # three times too wide
-    setting = (*sampler.table, *sampler.prior, *sampler.link)
-    good = enough_steps(*setting, law, PARTS, *work(sampler))
-    bad = enough_steps(*setting, wrong, PARTS, *work(sampler))
+    good = enough_steps(sampler.setting, law, PARTS, work(sampler))
+    bad = enough_steps(sampler.setting, wrong, PARTS, work(sampler))
     assert good == STEPS[0]
     assert bad > good
 

@@ -153,7 +153,6 @@ class Chain:
                 break
             if monotonic() > deadline:
                 break
-        self.sweeper.rest()
 
     @property
     def keeps_next(self) -> bool:
@@ -212,7 +211,6 @@ class Chain:
         for name, count in zip(sorted(guards), arrays["guards"], strict=True):
             guards[name] = int(count)
         self.sweeper.resume(self.state)
-        self.sweeper.rest()
         self.n_done = n_done
         for name, array in self.trace.items():
             n = min(len(array), len(draws[name]))

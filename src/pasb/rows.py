@@ -159,13 +159,14 @@ def linear_predictors(blocks, coefficients, out):
         last = coefficients.shape[0] - 1
         for s in range(0, last, 2):
             first, second = out[s, start : start + BLOCK], out[s + 1, start : start + BLOCK]
-            _two_predictors(blocks[k], coefficients[s], coefficients[s + 1], first, second)
+            two_predictors(blocks[k], coefficients[s], coefficients[s + 1], first, second)
         if last % 2 == 0:
-            _one_predictor(blocks[k], coefficients[last], out[last, start : start + BLOCK])
+            one_predictor(blocks[k], coefficients[last], out[last, start : start + BLOCK])
 
 
 @elementwise
-def _one_predictor(block, b, out):
+def one_predictor(block, b, out):
+    """x'b of the rows of one block."""
     for i in range(BLOCK):
         out[i] = 0.0
     for p in range(0, b.size, TILE):
@@ -181,8 +182,8 @@ def _one_predictor(block, b, out):
 
 
 @elementwise
-def _two_predictors(block, b, c, out, other):
-    """As `_one_predictor`, term by term; what is loaded of the block serves twice."""
+def two_predictors(block, b, c, out, other):
+    """As `one_predictor`, term by term; what is loaded of the block serves twice."""
     for i in range(BLOCK):
         out[i] = 0.0
         other[i] = 0.0

@@ -251,11 +251,6 @@ class Sweeper:
             self._swap(state, keys)
         state.log_likelihood = self._table.log_likelihood(state.order)
 
-    def rest(self) -> None:
-        """Let other chains have what this one does not need until its next sweep."""
-        if self.compiled is not None and self.joint is not None:
-            self.joint.sampler.rest()
-
     def _update_sticks(self, state: State, keys: Keys) -> None:
         """Section 3.2: given the order, one binary regression per stick."""
         tasks: list[Task] = []

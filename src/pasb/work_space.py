@@ -6,8 +6,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from typing import Any
 
 
@@ -33,11 +32,22 @@ class WorkSpaces:
         idle = self._idle.setdefault(kind, [])
         idle += [make() for _ in range(n - len(idle))]
 
-    @contextmanager
-    def lent(self, kind: Hashable, make: Callable[[], Any]) -> Iterator[Any]:
+    def lent(self, kind: Hashable, make: Callable[[], Any]) -> Lent:
         """`take` and `give` around a block of code."""
-        space = self.take(kind, make)
-        try:
-            yield space
-        finally:
-            self.give(kind, space)
+        return Lent(self, kind, make)
+
+
+class Lent:
+    """A work space for as long as a block of code takes."""
+
+    __slots__ = ("kind", "make", "space", "spaces")
+
+    def __init__(self, spaces: WorkSpaces, kind: Hashable, make: Callable[[], Any]):
+        self.spaces, self.kind, self.make = spaces, kind, make
+
+    def __enter__(self) -> Any:
+        self.space = self.spaces.take(self.kind, self.make)
+        return self.space
+
+    def __exit__(self, *_: object) -> None:
+        self.spaces.give(self.kind, self.space)

@@ -187,9 +187,6 @@ class Approximable(ABC):
         """A whole sweep in one call, if the model has one with the same stationary law."""
         return None
 
-    def rest(self) -> None:  # noqa: B027
-        """Let other chains have the work space in which compiled sweeps carry nothing over."""
-
     @abstractmethod
     def log_ratios(
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]

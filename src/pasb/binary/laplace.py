@@ -1,4 +1,4 @@
-"""Laplace approximation of a binary logistic regression.
+"""Laplace approximation of a binary logistic or robit regression.
 
 Given the order, the posterior of a stick's coefficients is close to normal. Its normal
 approximation serves three purposes: as a proposal that draws almost independently, as
@@ -9,9 +9,7 @@ compared. As a proposal it gets a wide second component, so that the tails are c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +17,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, SUCCESS
-from pasb.binary.linear_space import LinearSpace, predictor_space
+from pasb.binary.linear_space import LinearSpace
 from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
+from pasb.binary.robit_kernels import newton_terms as robit_terms
+from pasb.binary.t_law import LOGISTIC, logistic_law
 from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.rows import BLOCK, Rows, _one_predictor, add_block, elementwise, summing
+from pasb.rows import BLOCK, Rows, elementwise, one_predictor, summing, weighted_gram
 from pasb.vector import vector_exp, vector_softplus
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 
-# Takes linear predictors, labels and weights, fills curvatures and residuals, gives the
-# log-likelihood.
-Terms = Callable[[NDArray, NDArray, NDArray, NDArray, NDArray], float]
+# mypy: disable-error-code="call-arg"
 
 
 class Laplace(NamedTuple):
@@ -105,26 +103,30 @@ def log_weight(packed, at, ard, shape, rate):
     return coefficient_log_prior(at, 1.0, ard, shape, rate) - law_log_density(packed, at)
 
 
-@elementwise
-def _newton_terms(eta, labels, weights, curvature, residual):
-    """Curvatures and residuals of every row; returns the log-likelihood."""
-    total = 0.0
-    for i in range(eta.size):
-        p = 1.0 / (1.0 + vector_exp(-eta[i]))
-        curvature[i] = weights[i] * p * (1.0 - p)
-        residual[i] = weights[i] * (labels[i] - p)
-    for i in range(eta.size):
-        total += weights[i] * (labels[i] * eta[i] - vector_softplus(eta[i]))
-    return total
-
-
 def laplace_logistic(
     rows: Rows,
     parts: NDArray[np.int8],
     prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
-    """Mode and curvature of the posterior of a logistic regression.
+    """`laplace` for a logistic regression."""
+    return laplace(rows, parts, prior, logistic_law(), start)
+
+
+def laplace(
+    rows: Rows,
+    parts: NDArray[np.int8],
+    prior: CoefficientPrior,
+    link: tuple[float, float, NDArray],
+    start: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-5,
+) -> Laplace:
+    """Mode and curvature of the posterior of a logistic or robit regression.
+
+    A t prior enters by the normal law that touches it at the mode; that gives the right
+    gradient, and a curvature that is always positive. When half the squared Newton decrement
+    is below `tolerance`, the step that it belongs to is the last one: the decrement after
+    it would be smaller than the square of that, and the curvature changes no more.
 
     Parameters
     ----------
@@ -132,68 +134,43 @@ def laplace_logistic(
     parts : array of shape (n_categories,)
         What the rows of each category are.
     prior : CoefficientPrior
+    link : tuple
+        See `pasb.binary.t_law`.
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
+    tolerance : float
 
     Returns
     -------
     Laplace
     """
-    return laplace_by_newton(rows, parts, prior, _newton_terms, start)
-
-
-def laplace_by_newton(
-    rows: Rows,
-    parts: NDArray[np.int8],
-    prior: CoefficientPrior,
-    terms: Terms,
-    start: NDArray[np.float64] | None,
-    tolerance: float = 1e-5,
-) -> Laplace:
-    """Climb to a mode of the posterior, by steps that the likelihood's `terms` suggest.
-
-    A t prior enters by the normal law that touches it at the mode; that gives the right
-    gradient, and a curvature that is always positive. When half the squared Newton decrement
-    is below `tolerance`, the step that it belongs to is the last one: the decrement after
-    it would be smaller than the square of that, and the curvature changes no more.
-    """
-    spaces = rows.spaces
-    with (
-        spaces.lent("linear", partial(LinearSpace.of, rows)) as linear,
-        spaces.lent("predictors", partial(predictor_space, rows)) as predictors,
-    ):
-        vectors = *linear.pair, *predictors[:2]
-        return _climb(rows, parts, vectors, prior, terms, start, tolerance)
+    with rows.spaces.lent("linear", partial(LinearSpace.of, rows)) as space:
+        return _climb(rows, parts, space.work, prior, link, start, tolerance)
 
 
 def _climb(
     rows: Rows,
     parts: NDArray[np.int8],
-    vectors: tuple[NDArray[np.float64], ...],
+    work: tuple[NDArray, ...],
     prior: CoefficientPrior,
-    terms: Terms,
+    link: tuple[float, float, NDArray],
     start: NDArray[np.float64] | None,
     tolerance: float,
 ) -> Laplace:
-    """What `laplace_by_newton` does in the work space of four numbers for every row."""
-    n, n_padded = rows.n_columns, rows.blocks.shape[1]
-    used, labels = _used_blocks(rows, parts, vectors[0])
-    weights, eta, curvature, residual = (vector[: len(labels)] for vector in vectors)
-    gram, linear = np.zeros((n_padded, n_padded)), np.zeros(n_padded)
-    scratch = np.zeros((n_padded, BLOCK))
-    padded_beta = np.zeros(n_padded)
-    beta = padded_beta[:n]
-    if start is not None:
-        beta[:] = start
-    scale, factor, step = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+    """What `laplace` does in the work space of an update."""
+    n = rows.n_columns
+    curvature, residual, used, scratch, gram, linear, scale, factor, padded_beta = work
+    setting = ((rows.blocks, rows.weights, rows.bounds), tuple(prior), link)
+    terms = (used, scratch[0], curvature, residual)
+    beta, step = padded_beta[:n], np.zeros(n)
+    beta[:] = 0.0 if start is None else start
 
     def objective() -> float:
-        _predictors(rows.blocks, used, padded_beta, eta)
-        return terms(eta, labels, weights, curvature, residual) + prior.log_density(beta)
+        return _newton_terms(setting, parts, padded_beta, *terms) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
-        _weighted_gram(rows.blocks, used, curvature, residual, scratch, gram, linear)
+        weighted_gram(rows.blocks, curvature, residual, used, scratch, gram, linear)
         alpha = prior.precision_at(beta)
         gradient = linear[:n] - alpha * beta
         _factorise(gram[:n, :n], alpha, scale, factor)
@@ -217,47 +194,46 @@ def _climb(
     return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
 
 
-def _used_blocks(
-    rows: Rows, parts: NDArray[np.int8], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
-    """The blocks with a row that is not absent; labels in {0, 1} and `weights` of their rows.
+@njit(cache=True, error_model="numpy", nogil=True)
+def _newton_terms(setting, parts, padded_coef, used, eta, curvature, residual):
+    """Curvatures and residuals of the rows of all used blocks; returns the log-likelihood.
 
-    Sorted by category, absent rows fill whole blocks; those in other blocks weigh nothing.
+    A block is used if a row in it is not absent: sorted by category, absent rows fill whole
+    blocks. `eta` is work space for one block.
     """
-    used = np.zeros(len(rows.blocks), dtype=np.bool_)
-    present = [
-        (part, start, stop)
-        for part, (start, stop) in zip(parts, pairwise(rows.bounds), strict=True)
-        if part != ABSENT and start < stop
-    ]
-    for _, start, stop in present:
-        used[start // BLOCK : (stop - 1) // BLOCK + 1] = True
-    n_skipped = np.cumsum(~used)
-    labels = np.zeros(used.sum() * BLOCK, dtype=np.int8)
-    weights[: len(labels)] = 0.0
-    for part, start, stop in present:
-        skipped = n_skipped[start // BLOCK] * BLOCK
-        own = slice(start - skipped, stop - skipped)
-        labels[own] = part == SUCCESS
-        weights[own] = rows.weights[start:stop]
-    return np.flatnonzero(used), labels
+    (blocks, weights, bounds), _, link = setting
+    total = 0.0
+    for k in range(blocks.shape[0]):
+        used[k] = False
+        start, stop = k * BLOCK, (k + 1) * BLOCK
+        for s in range(parts.shape[0]):
+            a, b = max(bounds[s], start), min(bounds[s + 1], stop)
+            if a >= b or parts[s] == ABSENT:
+                continue
+            if not used[k]:
+                one_predictor(blocks[k], padded_coef, eta)
+                curvature[start:stop] = 0.0
+                residual[start:stop] = 0.0
+                used[k] = True
+            label = 1.0 if parts[s] == SUCCESS else 0.0
+            e, h = eta[a - start : b - start], weights[a:b]
+            if link[0] == LOGISTIC:
+                total = _logistic_terms(e, label, h, curvature[a:b], residual[a:b], total)
+            else:
+                total = robit_terms(e, label, h, *link, curvature[a:b], residual[a:b], total)
+    return total
 
 
 @elementwise
-def _predictors(blocks, used, b, out):
-    """x'b of the rows of some blocks, one block behind the other."""
-    for j in range(used.size):
-        _one_predictor(blocks[used[j]], b, out[j * BLOCK : (j + 1) * BLOCK])
-
-
-@summing
-def _weighted_gram(blocks, used, weights, linear_weights, scratch, gram, linear):
-    """As `pasb.rows.weighted_gram`; the weights are those of the rows of some blocks only."""
-    gram[:, :] = 0.0
-    linear[:] = 0.0
-    for j in range(used.size):
-        rows = slice(j * BLOCK, (j + 1) * BLOCK)
-        add_block(blocks[used[j]], weights[rows], linear_weights[rows], scratch, gram, linear)
+def _logistic_terms(eta, label, weights, curvature, residual, total):
+    """Curvatures and residuals of rows with one label; adds their log-likelihood to `total`."""
+    for i in range(eta.size):
+        p = 1.0 / (1.0 + vector_exp(-eta[i]))
+        curvature[i] = weights[i] * p * (1.0 - p)
+        residual[i] = weights[i] * (label - p)
+    for i in range(eta.size):
+        total += weights[i] * (label * eta[i] - vector_softplus(eta[i]))
+    return total
 
 
 def _factorise(gram, alpha, scale, factor) -> None:

@@ -7,9 +7,9 @@ predictors; they differ in the link and in the update.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property, partial
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from functools import partial
 from numbers import Real
 from typing import ClassVar
 
@@ -24,15 +24,17 @@ from pasb.binary.base import (
     Keys,
     Parameters,
 )
-from pasb.binary.linear_space import LinearSpace, predictor_space
+from pasb.binary.laplace import Laplace, laplace
+from pasb.binary.linear_kernels import stretch, sum_logs
+from pasb.binary.linear_space import LinearSpace
 from pasb.binary.linear_sweep import LinearSweep
-from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, draw_precisions, normals
+from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, SCALE, draw_precisions, normals
 from pasb.binary.prior import CoefficientPrior
 from pasb.binary.proposals import independence_move, log_ratios
 from pasb.orders.table import OrderTable
 from pasb.rows import BLOCK, Rows, linear_predictors, padded
 from pasb.sticks import Direction
-from pasb.threads import Task
+from pasb.threads import Task, one_by_one
 
 # mypy: disable-error-code="call-arg"
 
@@ -95,7 +97,7 @@ class LinearModel(BinaryModel):
 
 
 class LinearSampler(BinarySampler, Approximable):
-    """The coefficients of every category, and their linear predictors."""
+    """Updates and proposals of the coefficients of every category."""
 
     concurrent = True
 
@@ -113,33 +115,18 @@ class LinearSampler(BinarySampler, Approximable):
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
         self.guards = {"qr_fallbacks": 0, "skipped_whole_orders": 0}
-        self.padded_coef = np.zeros((rows.n_categories, rows.blocks.shape[1]))
+
+    @property
+    def setting(self) -> tuple[tuple, tuple, tuple]:
+        """Table, prior and link, as compiled code takes them."""
+        return self.table, tuple(self.prior), self.link
 
     def reserve(self, n_threads: int) -> None:  # noqa: D102
         self.rows.spaces.reserve("linear", n_threads, self._make_space)
-        self.rows.spaces.reserve("predictors", n_threads, partial(predictor_space, self.rows))
 
-    @cached_property
-    def eta(self) -> NDArray[np.float64]:
-        """Linear predictors of every category."""
-        return self.rows.spaces.take("predictors", partial(predictor_space, self.rows))
-
-    def rest(self) -> None:  # noqa: D102
-        eta = self.__dict__.pop("eta", None)
-        if eta is not None:
-            self.rows.spaces.give("predictors", eta)
-
-    @contextmanager
-    def work(self) -> Iterator[tuple[NDArray, ...]]:
-        """Work space of an update, for as long as it takes."""
-        with self.rows.spaces.lent("linear", self._make_space) as space:
-            yield space.work
-
-    @contextmanager
-    def slots(self) -> Iterator[tuple[NDArray[np.float64], ...]]:
-        """Space for proposed coefficients of up to two sticks, until they are adopted or not."""
-        with self.rows.spaces.lent("linear", self._make_space) as space:
-            yield space.slots
+    def space(self) -> AbstractContextManager[LinearSpace]:
+        """Work space, lent for an update or until proposed coefficients are adopted or not."""
+        return self.rows.spaces.lent("linear", self._make_space)
 
     def _make_space(self) -> LinearSpace:
         return LinearSpace.of(self.rows)
@@ -153,33 +140,53 @@ class LinearSampler(BinarySampler, Approximable):
         return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
-        self.padded_coef[:, : self.rows.n_columns] = parameters["coef"]
-        linear_predictors(self.rows.blocks, self.padded_coef, self.eta)
+        pass  # nothing is kept beside the parameters
 
     def log_sum_tasks(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> list[Task]:
         coef = parameters["coef"]
         return [
-            partial(self.sum_logs, slice(s, s + 1), coef, success, failure)
-            for s in range(self.rows.n_categories)
+            partial(self._sum_logs, coef[two], success[two], failure[two])
+            for two in (slice(s, s + 2) for s in range(0, len(coef), 2))
         ]
 
     def log_sums(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
-        everyone = slice(0, self.rows.n_categories)
-        self.sum_logs(everyone, parameters["coef"], success, failure)
+        one_by_one(self.log_sum_tasks(parameters, success, failure))
 
-    @abstractmethod
-    def sum_logs(
+    def _sum_logs(
         self,
-        some: slice,
         coef: NDArray[np.float64],
         success: NDArray[np.float64],
         failure: NDArray[np.float64],
     ) -> None:
-        """`log_sums` for some of the categories, whose linear predictors are renewed."""
+        """`log_sums` for one or two of the categories."""
+        n, n_columns = coef.shape
+        with self.space() as space:
+            padded_coef = space.slots[0]
+            padded_coef[:n, :n_columns] = coef
+            sum_logs(self.setting, padded_coef[:n], *space.pair, success, failure)
+
+    def stretch_and_draw_precisions(
+        self,
+        space: LinearSpace,
+        parts: NDArray[np.int8],
+        keys: Keys,
+        stick: int,
+        coef: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+    ) -> None:
+        """What comes after the Gibbs step of an update, in the same work space."""
+        if self.n_scale_moves > 0:
+            key = keys.at(stick, layer=SCALE)
+            vectors = space.work[-1], space.pair[0]
+            stretch(self.setting, *vectors, parts, self.n_scale_moves, key, coef)
+        draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
+
+    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
+        return laplace(self.rows, parts, self.prior, self.link, start)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
@@ -203,16 +210,13 @@ class LinearSampler(BinarySampler, Approximable):
         number: int,
         kind: Index,
     ) -> bool:
-        with self.slots() as slots:
+        with self.space() as space:
             return independence_move(
-                *self.table,
-                *self.prior,
-                *self.link,
-                *slots,
+                self.setting,
+                space.slots,
                 self.forward,
                 parameters["coef"],
                 parameters["precision"],
-                self.eta,
                 table.accept,
                 table.reject,
                 order,

@@ -1,7 +1,8 @@
 """Work space of a thread that deals with linear predictors.
 
 An update, a proposal and a normal approximation never run in one thread at the same time, so
-they share what they need for every row.
+they share what they need for every row. Linear predictors are not kept: to work them out anew
+where they are needed costs little beside what is done with them.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ class LinearSpace(NamedTuple):
 
     Attributes
     ----------
-    pair : array of shape (2, rows of the blocks)
+    pair : two vectors, of all rows of the blocks
     work : tuple of arrays
-        Of an update: latents and linear weights (`pair`), used blocks, and what the normal
-        draw needs.
+        Of an update: latents and linear weights (`pair`), used blocks, what the normal draw
+        needs, and padded coefficients.
     slots : tuple of arrays
-        For proposed coefficients of up to two sticks: the coefficients, their linear
-        predictors (`pair`), and their rows of the order table.
+        For proposed coefficients of up to two sticks: the coefficients, padded, the linear
+        predictors of one of them (in `pair`), and their rows of the order table.
     """
 
-    pair: NDArray[np.float64]
+    pair: tuple[NDArray[np.float64], NDArray[np.float64]]
     work: tuple[NDArray, ...]
     slots: tuple[NDArray[np.float64], ...]
 
@@ -36,7 +37,9 @@ class LinearSpace(NamedTuple):
     def of(cls, rows: Rows) -> LinearSpace:
         """Make one."""
         n_blocks, n_padded, _ = rows.blocks.shape
-        n, pair = rows.n_columns, np.zeros((2, n_blocks * BLOCK))
+        n = rows.n_columns
+        # by themselves they fit where the preparation of the table left vectors of that size free
+        pair = (np.zeros(n_blocks * BLOCK), np.zeros(n_blocks * BLOCK))
         work = (
             *pair,
             np.zeros(n_blocks, dtype=np.bool_),
@@ -45,12 +48,8 @@ class LinearSpace(NamedTuple):
             np.zeros(n_padded),
             np.zeros(n),
             np.zeros((n, n)),
+            np.zeros(n_padded),
         )
         sizes = n_padded, rows.n_categories, rows.n_categories
         coef, accept, reject = (np.zeros((2, size)) for size in sizes)
-        return cls(pair, work, (coef, pair, accept, reject))
-
-
-def predictor_space(rows: Rows) -> NDArray[np.float64]:
-    """Linear predictors of every category, or two other numbers for every row."""
-    return np.zeros((max(2, rows.n_categories), len(rows.blocks) * BLOCK))
+        return cls(pair, work, (coef, pair[0], accept, reject))

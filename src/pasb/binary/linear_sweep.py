@@ -22,16 +22,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, FAILURE, SUCCESS, Keys, Parameters, parts_on_stick
+from pasb.binary.linear_kernels import stretch
 from pasb.binary.logistic_kernels import NO_EXPERT, SCALE, draw_precisions
-from pasb.binary.proposals import ADOPTION, DECISION, LOGISTIC, PROPOSAL, independence_move
-from pasb.binary.robit_kernels import scale_moves as stretch_robit
-from pasb.binary.scale_move import scale_moves as stretch
+from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL, independence_move
 from pasb.binary.trajectory import STEPS, enough_steps, slopes, travel
 from pasb.binary.whole_order import draw_whole_order
 from pasb.orders.joint import CHOICE, NEIGHBOURS, REFRESH, JointMoves
 from pasb.orders.swap import swap_moves, uniform_at
 from pasb.orders.table import OrderTable, order_log_likelihood
-from pasb.rows import BLOCK, linear_predictors
+from pasb.rows import BLOCK
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
@@ -83,10 +82,13 @@ class LinearSweep:
         self.joint = JointMoves(sampler, cast("Approximations", known_laws))
         # for each category: the law its slope and sums belong to, or -1
         self.known = np.full(n_categories, -1, dtype=np.int64)
-        self.work = (
-            np.zeros(len(laws), dtype=np.int64),  # steps of a trajectory, 0 while not known
+        self.carried = (
+            self.known,
             np.zeros((n_categories, n_padded)),
             np.zeros((n_categories, n_categories)),
+            np.zeros(len(laws), dtype=np.int64),  # steps of a trajectory, 0 while not known
+        )
+        self.work = (  # of a trajectory
             np.zeros(n_padded),
             np.zeros(n_padded),
             np.zeros(n_categories),
@@ -114,26 +116,22 @@ class LinearSweep:
         """Advance parameters and order; log-likelihood, swaps accepted and proposed."""
         if keys.sweep % self.full_every == 1:
             self.known[:] = -1
-            self.sampler.resume(parameters)  # Gibbs steps need every linear predictor
             return self._full(parameters, order, keys)
-        with self.sampler.slots() as slots:
+        with self.sampler.space() as space:
             log_likelihood = whitened_sweep(
-                *self.sampler.table,
-                *self.sampler.prior,
-                *self.sampler.link,
-                *slots,
+                self.sampler.setting,
+                space.slots,
                 self.sampler.forward,
                 parameters["coef"],
                 parameters["precision"],
-                self.sampler.eta,
                 self.table.accept,
                 self.table.reject,
                 order,
                 self.laws,
                 self.law_index,
                 self.infers,
-                self.known,
-                *self.work,
+                self.carried,
+                self.work,
                 *keys,
             )
         if self.infers and keys.sweep % self.whole_every == 2:
@@ -143,12 +141,10 @@ class LinearSweep:
     def _draw_whole_order(
         self, parameters: Parameters, order: NDArray[np.int64], keys: Keys
     ) -> float:
-        new_coef, new_slope, _, block_eta, residual, _ = self.work[3:]
+        new_coef, _, _, eta, _, _ = self.work
         self.known[:] = -1
         n_changed = draw_whole_order(
-            *self.sampler.table,
-            *self.sampler.prior,
-            *self.sampler.link,
+            self.sampler.setting,
             self.sampler.forward,
             parameters["coef"],
             parameters["precision"],
@@ -159,9 +155,7 @@ class LinearSweep:
             self.law_index,
             *self.of_all_sticks,
             new_coef,
-            new_slope,
-            block_eta,
-            residual,
+            eta,
             *keys,
         )
         if n_changed < 0:
@@ -219,48 +213,32 @@ class KnownLaws:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def whitened_sweep(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    slot_coef,
-    slot_eta,
-    slot_accept,
-    slot_reject,
+    setting,
+    slots,
     forward,
     coef,
     precision,
-    eta,
     accept,
     reject,
     order,
     laws,
     law_index,
     infers,
-    known,
-    steps,
-    slope,
-    sums,
-    new_coef,
-    new_slope,
-    new_sums,
-    block_eta,
-    residual,
-    vectors,
+    carried,
+    work,
     seed,
     chain,
     sweep,
 ):
     """A trajectory of every stick, the mirror image, and swaps of neighbours.
 
-    `known` to `sums` and the table are carried from sweep to sweep. Of the table only what
-    the sticks of the present order need is up to date. Returns the log-likelihood.
+    What is `carried` from sweep to sweep follows from the state, and so does the table, of
+    which only what the sticks of the present order need is up to date. Returns the
+    log-likelihood.
     """
+    known, slope, sums, steps = carried
+    new_coef, new_slope, new_sums, eta, residual, _ = work
+    _, prior, _ = setting
     n_categories, n = coef.shape
     last = n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
@@ -277,90 +255,26 @@ def whitened_sweep(
         number = law_index[c, later] if infers else law_index[stick, 0]
         law = laws[number]
         if steps[number] == 0:
-            steps[number] = enough_steps(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                law,
-                parts,
-                new_coef,
-                new_slope,
-                new_sums,
-                block_eta,
-                residual,
-                vectors,
-            )
+            steps[number] = enough_steps(setting, law, parts, work)
         new_coef[n:] = 0.0
         if steps[number] > FEWEST and n <= MOST_STRETCHED:
-            new_coef[:n] = coef[c]
-            linear_predictors(blocks, new_coef.reshape(1, new_coef.size), eta[c : c + 1])
             key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
-            if df == LOGISTIC:
-                stretch(eta[c], weights, bounds, parts, ard, shape, rate, TWO, key, coef[c])
-            else:
-                law_of_t = (df, constant, pieces)
-                stretch_robit(
-                    eta[c], weights, bounds, parts, *law_of_t, ard, shape, rate, TWO, key, coef[c]
-                )
+            stretch(setting, new_coef, slots[1], parts, TWO, key, coef[c])
             if np.any(coef[c] != new_coef[:n]):
                 known[c] = -1
         if known[c] != number:
             new_coef[:n] = coef[c]
-            slopes(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                parts,
-                new_coef,
-                block_eta,
-                residual,
-                slope[c],
-                sums[c],
-            )
+            slopes(setting, parts, new_coef, eta, residual, slope[c], sums[c])
             known[c] = number
-        gain = travel(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            law,
-            parts,
-            steps[number],
-            stream_key(seed, chain, sweep, stick, REFRESH, PROPOSAL),
-            coef[c],
-            slope[c],
-            sums[c],
-            new_coef,
-            new_slope,
-            new_sums,
-            block_eta,
-            residual,
-            vectors,
-        )
+        key = stream_key(seed, chain, sweep, stick, REFRESH, PROPOSAL)
+        gain = travel(setting, law, parts, steps[number], key, coef[c], slope[c], sums[c], work)
         key = stream_key(seed, chain, sweep, stick, REFRESH, DECISION)
         if np.log(uniform_at(key, ZERO)) < gain:
             coef[c] = new_coef[:n]
             slope[c] = new_slope
             sums[c] = new_sums
         key = stream_key(seed, chain, sweep, stick, REFRESH, ADOPTION)
-        draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+        draw_precisions(coef[c], *prior, key, precision[c])
         accept[c, c] = sums[c, c]
         for j in range(stick + 1, n_categories):
             reject[c, order[j]] = sums[c, order[j]]
@@ -399,23 +313,11 @@ def whitened_sweep(
             law_of[3] = law_index[c, behind]
         sticks[:, 2] = a + 2
         accepted = independence_move(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            slot_coef,
-            slot_eta,
-            slot_accept,
-            slot_reject,
+            setting,
+            slots,
             forward,
             coef,
             precision,
-            eta,
             accept,
             reject,
             order,

@@ -14,15 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Keys, Parameters
-from pasb.binary.laplace import Laplace, laplace_logistic
 from pasb.binary.linear import LinearModel, LinearSampler
-from pasb.binary.logistic_kernels import (
-    gibbs_step,
-    log_success_and_failure,
-    stretch_and_draw_precisions,
-    sum_logs,
-)
-from pasb.binary.proposals import LOGISTIC_LINK
+from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
+from pasb.binary.t_law import logistic_law
 from pasb.rows import Rows
 from pasb.sticks import Direction
 
@@ -74,39 +68,13 @@ class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        super().__init__(model, rows, direction, LOGISTIC_LINK)
+        super().__init__(model, rows, direction, logistic_law())
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        eta = self.eta[category]
-        with self.work() as work:
-            step = gibbs_step(*self.table, *work, eta, parts, alpha, *keys, stick, coef)
-        self.count("qr_fallbacks", not step)
-        stretch_and_draw_precisions(
-            *self.table,
-            self.padded_coef[category : category + 1],
-            eta,
-            parts,
-            *self.prior,
-            self.n_scale_moves,
-            *keys,
-            stick,
-            coef,
-            alpha,
-        )
-
-    def sum_logs(  # noqa: D102
-        self,
-        some: slice,
-        coef: NDArray[np.float64],
-        success: NDArray[np.float64],
-        failure: NDArray[np.float64],
-    ) -> None:
-        self.padded_coef[some, : coef.shape[1]] = coef[some]
-        out = self.eta[some], success[some], failure[some]
-        sum_logs(*self.table, self.padded_coef[some], *out)
-
-    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        return laplace_logistic(self.rows, parts, self.prior, start)
+        with self.space() as space:
+            step = gibbs_step(*self.table, *space.work, parts, alpha, *keys, stick, coef)
+            self.count("qr_fallbacks", not step)
+            self.stretch_and_draw_precisions(space, parts, keys, stick, coef, alpha)

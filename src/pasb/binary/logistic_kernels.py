@@ -1,8 +1,9 @@
 """The compiled half of `pasb.binary.logistic`: each function is one step of a sweep.
 
-They are few and large, and take plain arrays rather than tuples of arrays, because every
-call from Python costs some microseconds during which other chains wait: Numba finds out
-the type of an array in 0.2 microseconds, that of a named tuple of five in ten.
+They are few and large, and take arrays or plain tuples of them rather than named tuples,
+because every call from Python costs some time during which other chains wait: Numba finds out
+the type of nine arguments in 0.7 microseconds, as a plain tuple or one by one, that of a named
+tuple of them in twice that.
 """
 
 from __future__ import annotations
@@ -11,9 +12,8 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
-from pasb.binary.scale_move import scale_moves
 from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, elementwise, linear_predictors, summing, weighted_gram
+from pasb.rows import BLOCK, elementwise, one_predictor, summing, weighted_gram
 from pasb.variates.scalar import (
     gamma,
     normal,
@@ -44,7 +44,7 @@ def gibbs_step(
     linear,
     scale,
     factor,
-    eta,
+    padded_coef,
     parts,
     precision,
     seed,
@@ -53,13 +53,15 @@ def gibbs_step(
     stick,
     coef,
 ):
-    """Draw latents given `eta`, then `coef` given the latents; False if that took a QR.
+    """Draw latents given `coef`, then `coef` given the latents; False if that took a QR.
 
-    `latents` to `factor` are work space.
+    `latents` to `padded_coef` are work space.
     """
     n = coef.shape[0]
+    padded_coef[:n] = coef
+    present_predictors(blocks, bounds, parts, padded_coef, latents)
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used)
+    draw_latents(weights, bounds, parts, key, latents, linear_weights, used)
     weighted_gram(blocks, latents, linear_weights, used, scratch, gram, linear)
     for v in range(n):
         gram[v, v] += precision[v]
@@ -70,9 +72,25 @@ def gibbs_step(
     return False
 
 
+@elementwise
+def present_predictors(blocks, bounds, parts, padded_coef, out):
+    """x'b of the rows that are not absent, and of those that share a block with them."""
+    done = 0
+    for s in range(parts.shape[0]):
+        if parts[s] == ABSENT or bounds[s] == bounds[s + 1]:
+            continue
+        stop = (bounds[s + 1] - 1) // BLOCK + 1
+        for k in range(max(done, bounds[s] // BLOCK), stop):
+            one_predictor(blocks[k], padded_coef, out[k * BLOCK : (k + 1) * BLOCK])
+        done = stop
+
+
 @kernel
-def draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used):
-    """Labels where they are imputed, w ~ PG(h, eta), and h (label - 1/2), row by row."""
+def draw_latents(weights, bounds, parts, key, latents, linear_weights, used):
+    """Labels where they are imputed, w ~ PG(h, eta), and h (label - 1/2), row by row.
+
+    Before, `latents` are the linear predictors.
+    """
     used[:] = False
     latents[bounds[-1] :] = 0.0  # beyond the last row
     linear_weights[bounds[-1] :] = 0.0
@@ -83,44 +101,15 @@ def draw_latents(eta, weights, bounds, parts, key, latents, linear_weights, used
                 latents[i] = 0.0
                 linear_weights[i] = 0.0
                 continue
-            stream = open_stream(key, i)
+            stream, eta = open_stream(key, i), latents[i]
             success = part == SUCCESS
             if part == IMPUTED:
                 u, stream = uniform(stream)
-                success = u * (1.0 + np.exp(-eta[i])) < 1.0
-            latents[i], stream = polya_gamma(stream, weights[i], eta[i])
+                success = u * (1.0 + np.exp(-eta)) < 1.0
+            latents[i], stream = polya_gamma(stream, weights[i], eta)
             linear_weights[i] = weights[i] * 0.5 if success else weights[i] * -0.5
         if part != ABSENT and bounds[s + 1] > bounds[s]:
             used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
-
-
-@kernel
-def stretch_and_draw_precisions(
-    blocks,
-    weights,
-    bounds,
-    padded_coef,
-    eta,
-    parts,
-    ard,
-    shape,
-    rate,
-    n_moves,
-    seed,
-    chain,
-    sweep,
-    stick,
-    coef,
-    precision,
-):
-    """Scale moves of `coef`, then its precisions; `padded_coef` and `eta` are scratch."""
-    if n_moves > 0:
-        padded_coef[0, : coef.shape[0]] = coef
-        linear_predictors(blocks, padded_coef, eta.reshape(1, eta.size))
-        key = stream_key(seed, chain, sweep, stick, NO_EXPERT, SCALE)
-        scale_moves(eta, weights, bounds, parts, ard, shape, rate, n_moves, key, coef)
-    key = stream_key(seed, chain, sweep, stick, NO_EXPERT, PRECISIONS)
-    draw_precisions(coef, ard, shape, rate, key, precision)
 
 
 @kernel
@@ -152,16 +141,9 @@ def log_success_and_failure(eta, log_failure):
             e[i] = min(e[i], 0.0) - both
 
 
-@kernel
-def sum_logs(blocks, weights, bounds, padded_coef, eta, success, failure):
-    """Linear predictors, and sums of the log-probabilities over the rows of each category."""
-    linear_predictors(blocks, padded_coef, eta)
-    for j in range(eta.shape[0]):
-        _sum_logs_of(eta[j], weights, bounds, success[j], failure[j])
-
-
 @summing
-def _sum_logs_of(eta, weights, bounds, success, failure):
+def sum_logs_of(eta, weights, bounds, success, failure):
+    """Sums of the log-probabilities over the rows of each category."""
     for s in range(bounds.shape[0] - 1):
         e = eta[bounds[s] : bounds[s + 1]]
         h = weights[bounds[s] : bounds[s + 1]]

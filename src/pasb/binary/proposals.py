@@ -1,7 +1,7 @@
 """Independence proposals of logistic and robit sticks, compiled; see `pasb.orders.joint`.
 
-Proposed coefficients of up to two sticks stand in *slots*, together with their linear
-predictors and their rows of the order table, until they are adopted or forgotten.
+Proposed coefficients of up to two sticks stand in *slots*, together with their rows of the
+order table, until they are adopted or forgotten.
 
 A proposal to change the order is first put to the evidences of the normal approximations,
 which cost nothing, and only what passes is worked out; the second ratio is divided by the
@@ -17,21 +17,17 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.laplace import draw_law, log_weight
+from pasb.binary.linear_kernels import sum_logs
 from pasb.binary.logistic_kernels import draw_precisions
-from pasb.binary.logistic_kernels import sum_logs as logistic_sums
-from pasb.binary.robit_kernels import sum_logs as robit_sums
-from pasb.binary.t_law import no_pieces
 from pasb.variates.scalar import open_stream, stream_key, uniform
 
 PROPOSAL, DECISION, ADOPTION = np.int64(8), np.int64(9), np.int64(10)  # layers of the stream
 FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
 TRUST = 0.5  # the power of the evidences in the first one
 
-# What stands for the logistic link in the place of a t law (`pasb.binary.t_law`).
-LOGISTIC = 0.0
-LOGISTIC_LINK = (LOGISTIC, 0.0, no_pieces())
-
 kernel = njit(cache=True, error_model="numpy", nogil=True)
+
+# mypy: disable-error-code="call-arg"
 
 
 @kernel
@@ -48,23 +44,11 @@ def _log_likelihood(accept, reject, row, stick, order):
 
 @kernel
 def independence_move(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    slot_coef,
-    slot_eta,
-    slot_accept,
-    slot_reject,
+    setting,
+    slots,
     forward,
     coef,
     precision,
-    eta,
     accept,
     reject,
     order,
@@ -84,6 +68,8 @@ def independence_move(
     proposed to be; the law of row k is ``laws[law_of[k]]``. With no stick as it is, only
     proposals, the move is always accepted.
     """
+    slot_coef, slot_eta, slot_accept, slot_reject = slots
+    _, prior, _ = setting
     n = coef.shape[1]
     success, failure = (slot_accept, slot_reject) if forward else (slot_reject, slot_accept)
     n_old = sticks.shape[0] - n_changed
@@ -101,33 +87,17 @@ def independence_move(
     for k in range(n_old):
         c = sticks[k, 0]
         stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
-        gain -= log_weight(laws[law_of[k]], coef[c], ard, shape, rate)
+        gain -= log_weight(laws[law_of[k]], coef[c], *prior)
         gain -= _log_likelihood(accept, reject, c, stick, order)
     for k in range(n_changed):
         new = n_old + k
         proposal = stream_key(seed, chain, sweep, number, kind + k, PROPOSAL)
         draw_law(laws[law_of[new]], proposal, slot_coef[k, :n])
         one = slice(k, k + 1)
-        if df == LOGISTIC:
-            logistic_sums(
-                blocks, weights, bounds, slot_coef[one], slot_eta[one], success[one], failure[one]
-            )
-        else:
-            robit_sums(
-                blocks,
-                weights,
-                bounds,
-                df,
-                constant,
-                pieces,
-                slot_coef[one],
-                slot_eta[one],
-                success[one],
-                failure[one],
-            )
+        sum_logs(setting, slot_coef[one], slot_eta, slot_eta, success[one], failure[one])
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
-            gain += log_weight(laws[law_of[new]], slot_coef[k, :n], ard, shape, rate)
+            gain += log_weight(laws[law_of[new]], slot_coef[k, :n], *prior)
             gain += _log_likelihood(slot_accept, slot_reject, k, stick, order)
     if n_old > 0:
         u, _ = uniform(open_stream(key, SECOND))
@@ -136,11 +106,10 @@ def independence_move(
     for k in range(n_changed):
         c = sticks[n_old + k, 0]
         coef[c] = slot_coef[k, :n]
-        eta[c] = slot_eta[k]
         accept[c] = slot_accept[k]
         reject[c] = slot_reject[k]
         key = stream_key(seed, chain, sweep, number, kind + k, ADOPTION)
-        draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+        draw_precisions(coef[c], *prior, key, precision[c])
     return True
 
 

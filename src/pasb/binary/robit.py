@@ -15,19 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Keys, Parameters
-from pasb.binary.laplace import Laplace
 from pasb.binary.linear import LinearModel, LinearSampler, positive
-from pasb.binary.logistic_kernels import PRECISIONS, SCALE, draw_precisions
-from pasb.binary.robit_kernels import (
-    LARGEST_DF,
-    gibbs_step,
-    log_success_and_failure,
-    scale_moves,
-    sum_logs,
-)
-from pasb.binary.robit_laplace import laplace_robit
+from pasb.binary.robit_kernels import LARGEST_DF, gibbs_step, log_success_and_failure
 from pasb.binary.t_law import t_law
-from pasb.rows import Rows, linear_predictors
+from pasb.rows import Rows
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
@@ -108,30 +99,8 @@ class RobitSampler(LinearSampler):
         self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        eta = self.eta[category]
-        with self.work() as work:
-            step = gibbs_step(
-                *self.table, *work, self.link[0], eta, parts, alpha, *keys, stick, coef
-            )
-        self.count("qr_fallbacks", not step)
-        if self.n_scale_moves > 0:
-            self.padded_coef[category, : len(coef)] = coef
-            one = slice(category, category + 1)
-            linear_predictors(self.rows.blocks, self.padded_coef[one], self.eta[one])
-            law = (*self.link, *self.prior, self.n_scale_moves)
-            scale_moves(eta, *self.table[1:], parts, *law, keys.at(stick, layer=SCALE), coef)
-        draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
-
-    def sum_logs(  # noqa: D102
-        self,
-        some: slice,
-        coef: NDArray[np.float64],
-        success: NDArray[np.float64],
-        failure: NDArray[np.float64],
-    ) -> None:
-        self.padded_coef[some, : coef.shape[1]] = coef[some]
-        out = self.eta[some], success[some], failure[some]
-        sum_logs(*self.table, *self.link, self.padded_coef[some], *out)
-
-    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        return laplace_robit(self.rows, parts, self.prior, self.link[0], start)
+        with self.space() as space:
+            work = (*self.table, *space.work, self.link[0])
+            step = gibbs_step(*work, parts, alpha, *keys, stick, coef)
+            self.count("qr_fallbacks", not step)
+            self.stretch_and_draw_precisions(space, parts, keys, stick, coef, alpha)

@@ -11,12 +11,12 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.base import ABSENT, FAILURE, SUCCESS
-from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, NO_EXPERT
+from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, NO_EXPERT, present_predictors
 from pasb.binary.prior import coefficient_log_prior
 from pasb.binary.scale_move import NARROW, WIDE
 from pasb.binary.t_law import log_cdf, log_cdf_and_slope
 from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, linear_predictors, weighted_gram
+from pasb.rows import BLOCK, weighted_gram
 from pasb.variates.scalar import gamma, normal, open_stream, stream_key, truncated_t, uniform
 
 LARGEST_DF = 1e6  # the continued fraction needs about sqrt(df) steps
@@ -36,32 +36,32 @@ def log_success_and_failure(eta, df, constant, pieces, log_failure):
 
 
 @kernel
-def sum_logs(blocks, weights, bounds, df, constant, pieces, padded_coef, eta, success, failure):
-    """Linear predictors, and sums of the log-probabilities over the rows of each category."""
-    linear_predictors(blocks, padded_coef, eta)
-    for j in range(eta.shape[0]):
-        for s in range(bounds.shape[0] - 1):
-            success[j, s] = 0.0
-            failure[j, s] = 0.0
-            for i in range(bounds[s], bounds[s + 1]):
-                success[j, s] += weights[i] * log_cdf(eta[j, i], df, constant, pieces)
-                failure[j, s] += weights[i] * log_cdf(-eta[j, i], df, constant, pieces)
+def sum_logs_of(eta, weights, bounds, df, constant, pieces, success, failure):
+    """Sums of the log-probabilities over the rows of each category."""
+    for s in range(bounds.shape[0] - 1):
+        success[s] = 0.0
+        failure[s] = 0.0
+        for i in range(bounds[s], bounds[s + 1]):
+            success[s] += weights[i] * log_cdf(eta[i], df, constant, pieces)
+            failure[s] += weights[i] * log_cdf(-eta[i], df, constant, pieces)
 
 
 @kernel
-def newton_terms(eta, labels, weights, df, constant, pieces, curvature, residual):
-    """Curvatures and residuals of every row; returns the log-likelihood.
+def newton_terms(eta, label, weights, df, constant, pieces, curvature, residual, total):
+    """Curvatures and residuals of rows with one label; adds their log-likelihood to `total`.
 
     With u the linear predictor towards the label and m(u) = f(u) / F(u), the curvature is
-    m(u) (m(u) - (log f)'(u)), which may be negative, and its expectation m(u) m(-u).
+    m(u) (m(u) - (log f)'(u)). Far on the wrong side, where a t law's log-likelihood is not
+    concave, it is negative, and so it is kept from falling below a part of its expectation,
+    m(u) m(-u). The approximation is a proposal; whatever it misses, the Metropolis-Hastings
+    ratio puts right.
     """
-    total = 0.0
+    sign = 2.0 * label - 1.0
     for i in range(eta.size):
         curvature[i] = 0.0
         residual[i] = 0.0
         if weights[i] == 0.0:
             continue
-        sign = 2.0 * labels[i] - 1.0
         u = sign * eta[i]
         log_right, ratio = log_cdf_and_slope(u, df, constant, pieces)
         _, other = log_cdf_and_slope(-u, df, constant, pieces)
@@ -85,6 +85,15 @@ def residuals_and_sum(eta, weights, sign, df, constant, pieces, residual):
 
 
 @kernel
+def sum_alone(eta, weights, sign, df, constant, pieces):
+    """The log-likelihood of `residuals_and_sum`, bit by bit."""
+    total = 0.0
+    for i in range(eta.size):
+        total += weights[i] * log_cdf(sign * eta[i], df, constant, pieces)
+    return total
+
+
+@kernel
 def gibbs_step(
     blocks,
     weights,
@@ -97,8 +106,8 @@ def gibbs_step(
     linear,
     scale,
     factor,
+    padded_coef,
     df,
-    eta,
     parts,
     precision,
     seed,
@@ -107,13 +116,15 @@ def gibbs_step(
     stick,
     coef,
 ):
-    """Draw latents given `eta`, then `coef` given the latents; False if that took a QR.
+    """Draw latents given `coef`, then `coef` given the latents; False if that took a QR.
 
-    `latents` to `factor` are work space.
+    `latents` to `padded_coef` are work space.
     """
     n = coef.shape[0]
+    padded_coef[:n] = coef
+    present_predictors(blocks, bounds, parts, padded_coef, latents)
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    draw_latents(eta, weights, bounds, parts, df, key, latents, linear_weights, used)
+    draw_latents(weights, bounds, parts, df, key, latents, linear_weights, used)
     weighted_gram(blocks, latents, linear_weights, used, scratch, gram, linear)
     for v in range(n):
         gram[v, v] += precision[v]
@@ -125,11 +136,11 @@ def gibbs_step(
 
 
 @kernel
-def draw_latents(eta, weights, bounds, parts, df, key, latents, linear_weights, used):
+def draw_latents(weights, bounds, parts, df, key, latents, linear_weights, used):
     """The latent z of each row given its label, then its scale w given z; w and w z are kept.
 
     A success means z > 0. Where the label is imputed z is not truncated: its sign is the
-    label. The weight of a row is 0 or 1.
+    label. The weight of a row is 0 or 1. Before, `latents` are the linear predictors.
     """
     used[:] = False
     latents[bounds[-1] :] = 0.0  # beyond the last row
@@ -137,22 +148,23 @@ def draw_latents(eta, weights, bounds, parts, df, key, latents, linear_weights, 
     for s in range(parts.shape[0]):
         part = parts[s]
         for i in range(bounds[s], bounds[s + 1]):
+            eta = latents[i]
             latents[i] = 0.0
             linear_weights[i] = 0.0
             if part == ABSENT or weights[i] == 0.0:
                 continue
-            lower = -eta[i] if part == SUCCESS else -np.inf
-            upper = -eta[i] if part == FAILURE else np.inf
+            lower = -eta if part == SUCCESS else -np.inf
+            upper = -eta if part == FAILURE else np.inf
             residual, stream = truncated_t(open_stream(key, i), df, lower, upper)
             if df == np.inf:
                 latents[i] = 1.0
-                linear_weights[i] = eta[i] + residual
+                linear_weights[i] = eta + residual
                 continue
             g, stream = gamma(stream, 0.5 * (df + 1.0))
             # the square of the residual may overflow, w times the residual never does
             latents[i] = 2.0 * g / (df + residual * residual)
             pull = 2.0 * g / (df / residual + residual)
-            linear_weights[i] = latents[i] * eta[i] + pull
+            linear_weights[i] = latents[i] * eta + pull
         if part != ABSENT and bounds[s + 1] > bounds[s]:
             used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
 

@@ -18,6 +18,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 N_PIECES, DEGREE = 256, 9
+LOGISTIC = 0.0  # degrees of freedom that stand for the logistic link
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 inlined = njit(cache=True, error_model="numpy", nogil=True, forceinline=True)
@@ -115,11 +116,11 @@ def t_pieces(df: float) -> NDArray[np.float64]:
     return pieces
 
 
-def no_pieces() -> NDArray[np.float64]:
-    """A table of the same type that holds nothing."""
+def logistic_law() -> tuple[float, float, NDArray[np.float64]]:
+    """What stands for the logistic link in the place of a t law."""
     nothing = np.zeros((0, DEGREE + 1))
     nothing.setflags(write=False)
-    return nothing
+    return LOGISTIC, 0.0, nothing
 
 
 def t_law(df: float) -> tuple[float, float, NDArray[np.float64]]:

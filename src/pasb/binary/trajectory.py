@@ -25,8 +25,8 @@ from numba import njit
 from pasb.binary.base import FAILURE, SUCCESS
 from pasb.binary.laplace import solve, unpacked
 from pasb.binary.prior import coefficient_log_prior
-from pasb.binary.proposals import LOGISTIC
-from pasb.binary.robit_kernels import residuals_and_sum
+from pasb.binary.robit_kernels import residuals_and_sum, sum_alone
+from pasb.binary.t_law import LOGISTIC
 from pasb.rows import BLOCK, TILE, elementwise, summing
 from pasb.variates.scalar import normal, open_stream, stream_key
 from pasb.vector import vector_exp, vector_log1p_exp_neg
@@ -41,6 +41,8 @@ ZERO = np.int64(0)
 PROBE = np.int64(11)  # layer of the stream
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
+
+# mypy: disable-error-code="call-arg"
 
 
 @elementwise
@@ -102,32 +104,16 @@ def _logistic_sum(eta, weights, sign):
 
 
 @kernel
-def slopes(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    parts,
-    coef,
-    eta,
-    residual,
-    slope,
-    sums,
-):
+def slopes(setting, parts, coef, eta, residual, slope, sums):
     """Gradient of the log-posterior; `sums` get the log-likelihood of each category's rows.
 
     `coef`, padded, and `slope` have an entry for every column of the blocks; `eta` and
     `residual` are work space for one block.
     """
-    n_blocks = blocks.shape[0]
+    (blocks, weights, bounds), (ard, shape, rate), link = setting
     slope[:] = 0.0
     sums[:] = 0.0
-    for k in range(n_blocks):
+    for k in range(blocks.shape[0]):
         start = k * BLOCK
         predicted = False
         for s in range(parts.shape[0]):
@@ -140,16 +126,39 @@ def slopes(
                 predicted = True
             sign = 1.0 if parts[s] == SUCCESS else -1.0
             h = weights[start + a : start + b]
-            if df == LOGISTIC:
+            if link[0] == LOGISTIC:
                 _logistic_residuals(eta[a:b], h, sign, residual[a:b])
                 sums[s] += _logistic_sum(eta[a:b], h, sign)
             else:
-                sums[s] += residuals_and_sum(eta[a:b], h, sign, df, constant, pieces, residual[a:b])
+                sums[s] += residuals_and_sum(eta[a:b], h, sign, *link, residual[a:b])
         if predicted:
             _add_products(blocks[k], residual, slope)
     for v in range(coef.shape[0]):
         precision = (shape + 0.5) / (rate + 0.5 * coef[v] * coef[v]) if ard else shape / rate
         slope[v] -= precision * coef[v]
+
+
+@kernel
+def log_likelihoods(setting, parts, coef, eta, sums):
+    """The sums of `slopes`, bit by bit, without the gradient."""
+    (blocks, weights, bounds), _, link = setting
+    sums[:] = 0.0
+    for k in range(blocks.shape[0]):
+        start = k * BLOCK
+        predicted = False
+        for s in range(parts.shape[0]):
+            a, b = max(bounds[s] - start, 0), min(bounds[s + 1] - start, BLOCK)
+            if a >= b or (parts[s] != SUCCESS and parts[s] != FAILURE):
+                continue
+            if not predicted:
+                _predict(blocks[k], coef, eta)
+                predicted = True
+            sign = 1.0 if parts[s] == SUCCESS else -1.0
+            h = weights[start + a : start + b]
+            if link[0] == LOGISTIC:
+                sums[s] += _logistic_sum(eta[a:b], h, sign)
+            else:
+                sums[s] += sum_alone(eta[a:b], h, sign, *link)
 
 
 @summing
@@ -211,36 +220,15 @@ def _kick(step, n_steps):
 
 
 @kernel
-def travel(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    law,
-    parts,
-    n_steps,
-    key,
-    coef,
-    slope,
-    sums,
-    new_coef,
-    new_slope,
-    new_sums,
-    eta,
-    residual,
-    vectors,
-):
+def travel(setting, law, parts, n_steps, key, coef, slope, sums, work):
     """Follow a trajectory from `coef` and return the log of the ratio that decides on its end.
 
-    `slope` and `sums` are those of `coef`; those of the end become `new_slope` and
-    `new_sums`, its coefficients `new_coef`. All but `coef` are padded. `vectors` is work
-    space for five vectors.
+    `slope` and `sums` are those of `coef`. `work` gets the coefficients, the slope and the sums
+    of the end; behind these come work space of `slopes`, and of five vectors. All vectors but
+    `coef` are padded.
     """
+    new_coef, new_slope, new_sums, eta, residual, vectors = work
+    _, prior, _ = setting
     mode, scale, factor, _, _ = unpacked(law)
     n = mode.shape[0]
     place, dual = vectors[0, :n], vectors[1, :n]  # b - m, and H times that
@@ -250,7 +238,7 @@ def travel(
     _multiply(scale, factor, place, dual)
     _velocity(scale, factor, key, velocity, momentum)
     gain = 0.5 * _product(velocity, momentum) - np.sum(sums)
-    gain -= coefficient_log_prior(coef, 1.0, ard, shape, rate)
+    gain -= coefficient_log_prior(coef, 1.0, *prior)
     angle = TURN / n_steps
     c, s = math.cos(angle), math.sin(angle)
     new_slope[:] = slope
@@ -269,103 +257,31 @@ def travel(
             place[v], velocity[v] = c * place[v] + s * velocity[v], c * velocity[v] - s * place[v]
             dual[v], momentum[v] = c * dual[v] + s * momentum[v], c * momentum[v] - s * dual[v]
             new_coef[v] = mode[v] + place[v]
-        slopes(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            parts,
-            new_coef,
-            eta,
-            residual,
-            new_slope,
-            new_sums,
-        )
-    gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, ard, shape, rate)
+        slopes(setting, parts, new_coef, eta, residual, new_slope, new_sums)
+    gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, *prior)
     return gain - 0.5 * _product(velocity, momentum)
 
 
 @kernel
-def enough_steps(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
-    law,
-    parts,
-    new_coef,
-    new_slope,
-    new_sums,
-    eta,
-    residual,
-    vectors,
-):
+def enough_steps(setting, law, parts, work):
     """The fewest steps in `STEPS` with which trajectories under a law are mostly accepted.
 
     It is found from a few of them, with random numbers that depend on nothing: the number
     of steps is a function of the law and the rows. They start where a few trajectories of
-    many steps, none of them rejected, lead from the mode.
+    many steps, none of them rejected, lead from the mode. `work` is that of `travel`.
     """
+    new_coef, new_slope, new_sums, eta, residual, _ = work
     n = unpacked(law)[0].shape[0]
     n_padded = new_coef.shape[0]
     coef, slope = np.zeros(n_padded), np.zeros(n_padded)
     sums = np.zeros(new_sums.shape[0])
     coef[:n] = unpacked(law)[0]
-    slopes(
-        blocks,
-        weights,
-        bounds,
-        ard,
-        shape,
-        rate,
-        df,
-        constant,
-        pieces,
-        parts,
-        coef,
-        eta,
-        residual,
-        slope,
-        sums,
-    )
+    slopes(setting, parts, coef, eta, residual, slope, sums)
     accepted = 0.0
     for trial in range(-N_LEADING, N_TRIALS * len(STEPS)):
         n_steps = STEPS[trial // N_TRIALS] if trial >= 0 else MANY_STEPS
         key = stream_key(ZERO, ZERO, ZERO, np.int64(N_LEADING + trial), ZERO, PROBE)
-        gain = travel(
-            blocks,
-            weights,
-            bounds,
-            ard,
-            shape,
-            rate,
-            df,
-            constant,
-            pieces,
-            law,
-            parts,
-            n_steps,
-            key,
-            coef[:n],
-            slope,
-            sums,
-            new_coef,
-            new_slope,
-            new_sums,
-            eta,
-            residual,
-            vectors,
-        )
+        gain = travel(setting, law, parts, n_steps, key, coef[:n], slope, sums, work)
         if trial < 0:
             coef[:] = new_coef
             slope[:] = new_slope

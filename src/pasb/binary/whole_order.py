@@ -23,7 +23,7 @@ from pasb.binary.base import ABSENT, FAILURE, SUCCESS
 from pasb.binary.laplace import draw_law, log_weight
 from pasb.binary.logistic_kernels import draw_precisions
 from pasb.binary.proposals import ADOPTION, DECISION, PROPOSAL
-from pasb.binary.trajectory import slopes
+from pasb.binary.trajectory import log_likelihoods
 from pasb.orders.swap import uniform_at
 from pasb.variates.scalar import stream_key
 
@@ -31,18 +31,12 @@ WHOLE = np.int64(16)  # the kind of move, beside those of `pasb.orders.joint`
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
+# mypy: disable-error-code="call-arg"
+
 
 @kernel
 def draw_whole_order(
-    blocks,
-    weights,
-    bounds,
-    ard,
-    shape,
-    rate,
-    df,
-    constant,
-    pieces,
+    setting,
     forward,
     coef,
     precision,
@@ -55,9 +49,7 @@ def draw_whole_order(
     sums,
     log_weights,
     padded,
-    slope,
     eta,
-    residual,
     seed,
     chain,
     sweep,
@@ -65,9 +57,10 @@ def draw_whole_order(
     """Draw an order, adopt its coefficients; the number of sticks that changed.
 
     If no order has a weight that is a number above zero, all stays as it is: -1.
-    `drawn`, `sums` and `log_weights` have a row for every law, `padded` to `residual` are the
-    work space of a gradient. The table gets what the sticks of the new order need.
+    `drawn`, `sums` and `log_weights` have a row for every law; `padded` and `eta` are work space
+    for one vector and one block. The table gets what the sticks of the new order need.
     """
+    _, prior, _ = setting
     n_categories, n = coef.shape
     everyone = 2**n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
@@ -91,24 +84,8 @@ def draw_whole_order(
             for d in range(n_categories):
                 parts[d] = stop if d == c else (go_on if later >> d & 1 else ABSENT)
             padded[:n] = drawn[number]
-            slopes(
-                blocks,
-                weights,
-                bounds,
-                ard,
-                shape,
-                rate,
-                df,
-                constant,
-                pieces,
-                parts,
-                padded,
-                eta,
-                residual,
-                slope,
-                sums[number],
-            )
-            weight = log_weight(laws[number], drawn[number], ard, shape, rate)
+            log_likelihoods(setting, parts, padded, eta, sums[number])
+            weight = log_weight(laws[number], drawn[number], *prior)
             weight += sums[number].sum()
             log_weights[number] = weight if weight < np.inf else -np.inf  # nor NaN
     sets = _log_sums_of_sets(log_weights, law_index, n_categories)
@@ -127,7 +104,7 @@ def draw_whole_order(
             n_changed += 1
             coef[c] = drawn[number]
             key = stream_key(seed, chain, sweep, stick, WHOLE, ADOPTION)
-            draw_precisions(coef[c], ard, shape, rate, key, precision[c])
+            draw_precisions(coef[c], *prior, key, precision[c])
         accept[c, c] = sums[number, c]
         for d in range(n_categories):
             if left >> d & 1:
