@@ -26,8 +26,11 @@ from typing import Any
 import numpy as np
 
 from pasb import store
-from pasb.errors import CheckpointError, FileFormatError
+from pasb.errors import CheckpointError, FileFormatError, NewerFormatError
+from pasb.file_format import brief
 from pasb.folder_lock import LOCK_FILE, FolderLock
+from pasb.plain_json import as_json
+from pasb.whole_file import is_temporary, sync_folder
 
 CHECKPOINT_FORMAT = 1
 MOST_DIFFERENCES = 8  # that a message lists
@@ -134,7 +137,7 @@ class Checkpoint:
             If the folder belongs to another run, is in use, holds other files, cannot be
             written, or is of another checkpoint format.
         """
-        given = store.as_json(fingerprint, "fingerprint")
+        given = as_json(fingerprint, "fingerprint")
         if not isinstance(given, dict):
             raise TypeError(f"fingerprint must be a dict, not {fingerprint!r}")
         folder = Path(folder)
@@ -142,7 +145,7 @@ class Checkpoint:
         _refuse_other_files(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            store.sync_folder(folder.parent)
+            sync_folder(folder.parent)
             lock = FolderLock(folder)
         except OSError as error:
             raise CheckpointError(_unwritable(folder, error)) from error
@@ -185,7 +188,7 @@ class Checkpoint:
         if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
             raise CheckpointError(
                 f"the checkpoint in '{folder}' is of checkpoint format "
-                f"{store.brief(meta.get('checkpoint_format'))}, and this pasb reads format "
+                f"{brief(meta.get('checkpoint_format'))}, and this pasb reads format "
                 f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
             )
         if not isinstance(meta.get("fingerprint"), dict):
@@ -211,7 +214,7 @@ class Checkpoint:
                 end = segment.draws_before + segment.n_draws
                 progress = progress.after(int(path.stem), segment)
                 kept.append(segment)
-            except store.NewerFormatError as error:
+            except NewerFormatError as error:
                 raise CheckpointError(f"chain {chain} cannot go on: {error}") from error
             except ValueError as error:  # FileFormatError is one
                 refused.append((path, str(error), end))
@@ -268,7 +271,7 @@ class Checkpoint:
         try:
             if not path.parent.is_dir():
                 path.parent.mkdir()
-                store.sync_folder(self.folder)
+                sync_folder(self.folder)
             _write_segment(path, chain, self._run, segment)
         except OSError as error:
             raise CheckpointError(
@@ -366,7 +369,7 @@ def _read_segment(path: Path, chain: int, run: str) -> _Segment:
     for full_name, array in arrays.items():
         group, _, name = full_name.partition(".")
         if group not in groups:
-            raise FileFormatError(f"'{path}' has the unknown array {store.brief(full_name)}")
+            raise FileFormatError(f"'{path}' has the unknown array {brief(full_name)}")
         groups[group][name] = array
     if _length(groups["draws"]) != n_draws:
         raise FileFormatError(f"'{path}' does not hold the draws that it claims")
@@ -427,7 +430,7 @@ def _refuse_other_files(folder: Path) -> None:
         raise CheckpointError(
             f"the checkpoint folder '{folder}' cannot be read: {error}"
         ) from error
-    others = [name for name in names if name != LOCK_FILE and not store.is_temporary(name)]
+    others = [name for name in names if name != LOCK_FILE and not is_temporary(name)]
     if _RUN not in names and others:
         raise CheckpointError(
             f"the folder '{folder}' holds other files (such as {min(others)!r}) and no pasb run; "
@@ -440,7 +443,7 @@ def _remove_leftovers(folder: Path) -> None:
     for place in [folder, *folder.iterdir()]:
         if place == folder or (_CHAIN_NAME.fullmatch(place.name) and place.is_dir()):
             for path in place.iterdir():
-                if store.is_temporary(path.name):
+                if is_temporary(path.name):
                     path.unlink(missing_ok=True)
 
 
