@@ -24,7 +24,7 @@ from pasb.sticks import Direction
 if TYPE_CHECKING:
     import xarray
 
-    from pasb.sampling import Draws
+    from pasb.draws import Draws
     from pasb.scaling import Scaling
 
 N_MONITORED = 24
