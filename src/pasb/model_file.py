@@ -16,7 +16,7 @@ from pasb.binary import BinaryModel
 from pasb.classifiers.general import StickBreakingClassifier
 from pasb.draws import Draws
 from pasb.errors import FileFormatError
-from pasb.posterior import N_MONITORED
+from pasb.monitored import N_MONITORED
 
 KIND = "model"
 

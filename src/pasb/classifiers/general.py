@@ -21,7 +21,8 @@ from pasb.chain import Schedule
 from pasb.draws import Draws
 from pasb.fingerprint import run_fingerprint, seed_of
 from pasb.lazy_rows import LazyRows, Table
-from pasb.posterior import PosteriorMixin, choose_monitored_rows
+from pasb.monitored import choose_monitored_rows
+from pasb.posterior import PosteriorMixin
 from pasb.precompile import announce
 from pasb.progress import wanted
 from pasb.rows import Rows
