@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pasb import folder_lock, store
+from pasb import file_format, folder_lock, store, whole_file
 from pasb.checkpoint import Checkpoint, Saved
 from pasb.errors import CheckpointError
+from pasb.whole_file import is_temporary, temporary_name
 
 FINGERPRINT = {"seed": 7, "n_warmup": 100, "data_sha256": "ab" * 32, "model": {"kind": "logistic"}}
 
@@ -221,7 +222,7 @@ def test_other_versions(tmp_path, monkeypatch):
     store.write(tmp_path / "run.pasb", "checkpoint-run", meta, {})
     with pytest.raises(CheckpointError, match="is of checkpoint format 2, and this pasb reads"):
         Checkpoint.open(tmp_path, FINGERPRINT)
-    monkeypatch.setattr(store, "FORMAT_VERSION", 99)
+    monkeypatch.setattr(file_format, "FORMAT_VERSION", 99)
     store.write(tmp_path / "run.pasb", "checkpoint-run", meta, {})
     monkeypatch.undo()
     with pytest.raises(CheckpointError, match="written by a newer pasb"):
@@ -232,7 +233,7 @@ def test_a_segment_of_a_newer_pasb_is_not_damage(tmp_path, monkeypatch):
     fill(tmp_path)
     with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
         checkpoint.load(0)
-        monkeypatch.setattr(store, "FORMAT_VERSION", 99)
+        monkeypatch.setattr(file_format, "FORMAT_VERSION", 99)
         checkpoint.append(0, 70, state_of(70), draws_of(20, 25))
     monkeypatch.undo()
     before = names(tmp_path)
@@ -243,11 +244,11 @@ def test_a_segment_of_a_newer_pasb_is_not_damage(tmp_path, monkeypatch):
 
 def test_the_remains_of_a_killed_start_are_no_obstacle(tmp_path):
     (tmp_path / "run.lock").write_text("process 1 on nowhere")
-    (tmp_path / store.temporary_name()).write_text("half")
+    (tmp_path / temporary_name()).write_text("half")
     fill(tmp_path)
-    segment(tmp_path, 0).with_name(store.temporary_name()).write_text("half")
+    segment(tmp_path, 0).with_name(temporary_name()).write_text("half")
     check(quiet_load(tmp_path), 60, 20)
-    assert not [path for path in tmp_path.rglob("*") if store.is_temporary(path.name)]
+    assert not [path for path in tmp_path.rglob("*") if is_temporary(path.name)]
 
 
 # ---------------------------------------------------------------- damaged segments
@@ -442,7 +443,7 @@ def test_an_interrupt_just_after_the_file_is_there(tmp_path, monkeypatch):
     fill(tmp_path, segments=1)
     with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
         checkpoint.load(0)
-        monkeypatch.setattr(store, "sync_folder", interrupt)
+        monkeypatch.setattr(whole_file, "sync_folder", interrupt)
         with pytest.raises(KeyboardInterrupt):
             checkpoint.append(0, 40, state_of(40), draws_of(5, 10))
         monkeypatch.undo()

@@ -11,8 +11,7 @@ import numpy as np
 from pasb.binary import softplus_kernels
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
-from pasb.engines import softplus_batch
-from pasb.engines import softplus_centre as gpu
+from pasb.engines import softplus_batch, softplus_centre, softplus_reflections
 from pasb.engines.softplus_batch import Place, SoftplusBatch
 from pasb.rows import Rows
 from pasb.sweep import Problem, Sweeper
@@ -29,7 +28,8 @@ cases = [
     (dict(scheme="paper"), False),
 ]
 for case, (settings, fails) in enumerate(cases):
-    gpu.LEAST_LIGHT, gpu.HEAVY = (2.0, 1e6) if case == 1 else (1e-7, 0.1)
+    limits = (2.0, 1e6) if case == 1 else (1e-7, 0.1)
+    softplus_reflections.LEAST_LIGHT, softplus_reflections.HEAVY = limits
     softplus_batch.MANY_SWAPS = 0 if case == 3 else 10_000
     problem = Problem(rows, Softplus(n_experts=2, n_layers=2), swaps_only=True, **settings)
     sweeper = Sweeper(problem)
@@ -37,7 +37,7 @@ for case, (settings, fails) in enumerate(cases):
     paper = problem.scheme == "paper"
     batch = SoftplusBatch([Place(problem, 5, 1)], fits_reference=paper)
     batch.start(state.order[None].copy(), [{k: v.copy() for k, v in state.parameters.items()}])
-    gpu.LEAST_PIVOT = 2.0 if fails else softplus_kernels.LEAST_PIVOT
+    softplus_centre.LEAST_PIVOT = 2.0 if fails else softplus_kernels.LEAST_PIVOT
     for number in (1, 2)[: 1 + (settings == {})]:
         sweeper.sweep(state, Keys(5, 1, number))
         (log_likelihood,) = batch.sweep(number)

@@ -27,7 +27,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import pasb
 import pasb.sampling
-from pasb import store
+from pasb import file_format, store, whole_file
 from pasb.checkpoint import Checkpoint
 from pasb.errors import CheckpointError, ConvergenceWarning, FileFormatError
 
@@ -270,7 +270,7 @@ def failing_sometimes(monkeypatch, seed, number, share=0.5):
         return call
 
     for name in ("fsync", "replace"):
-        monkeypatch.setattr(store.os, name, maybe(getattr(os, name)))
+        monkeypatch.setattr(whole_file.os, name, maybe(getattr(os, name)))
     opened = builtins.open
 
     def open_file(path, mode="r", *args, **kwargs):
@@ -279,7 +279,7 @@ def failing_sometimes(monkeypatch, seed, number, share=0.5):
             file = Flaky(file, maybe(file.write))
         return file
 
-    monkeypatch.setattr(store, "open", open_file, raising=False)
+    monkeypatch.setattr(whole_file, "open", open_file, raising=False)
 
 
 class Flaky:
@@ -605,7 +605,7 @@ def test_a_checkpoint_of_another_version(stopped, tmp_path, monkeypatch):
     with pytest.raises(CheckpointError, match=r"is of checkpoint format 1.*reads format 2"):
         fit(checkpoint=folder)
     monkeypatch.undo()
-    monkeypatch.setattr(store, "FORMAT_VERSION", 0)
+    monkeypatch.setattr(file_format, "FORMAT_VERSION", 0)
     with pytest.raises(CheckpointError, match="newer pasb"):
         fit(checkpoint=folder)
 

@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 from pasb import StickLogisticClassifier
-from pasb.posterior import N_MONITORED
+from pasb.monitored import N_MONITORED
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 

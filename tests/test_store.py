@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pasb import __version__, store
-from pasb.errors import FileFormatError
+from pasb.errors import FileFormatError, NewerFormatError
+from pasb.file_format import FORMAT_VERSION
 
 DTYPES = [
     *("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"),
@@ -120,7 +121,7 @@ def test_describe(file):
     assert store.describe(file) == {
         "kind": "test",
         "version": __version__,
-        "format_version": store.FORMAT_VERSION,
+        "format_version": FORMAT_VERSION,
         "meta": META,
         "arrays": {"x": ("float64", (2, 3)), "flags": ("bool", (2,))},
     }
@@ -274,7 +275,7 @@ def test_wrong_kind(file):
 def header_of(*arrays, **changes) -> dict:
     header = {
         "format": "pasb",
-        "format_version": store.FORMAT_VERSION,
+        "format_version": FORMAT_VERSION,
         "version": "0",
         "kind": "test",
         "meta": {},
@@ -362,7 +363,7 @@ def test_hostile_headers(tmp_path, case):
 
 
 def test_newer_has_its_own_error(tmp_path):
-    with pytest.raises(store.NewerFormatError):
+    with pytest.raises(NewerFormatError):
         store.describe(craft(tmp_path / "f", header_of(format_version=2)))
 
 

@@ -4,11 +4,8 @@ The folder holds
 
 - ``run.pasb``: what the run is, its *fingerprint*;
 - ``run.lock``: held while a run uses the folder;
-- ``chain-0002/00000042.pasb``: one *segment*, the state of a chain after some sweep
-  and the draws kept since the segment before it.
-
-A segment knows how many draws came before it. A chain is therefore whole as long as
-each segment begins where the one before it ended.
+- ``chain-0002/00000042.pasb``: one *segment* (`pasb.segments`), the state of a chain
+  after some sweep and the draws kept since the segment before it.
 """
 
 from __future__ import annotations
@@ -26,16 +23,30 @@ from typing import Any
 import numpy as np
 
 from pasb import store
-from pasb.errors import CheckpointError, FileFormatError
+from pasb.errors import CheckpointError, FileFormatError, NewerFormatError
+from pasb.file_format import brief
 from pasb.folder_lock import LOCK_FILE, FolderLock
+from pasb.plain_json import as_json
+from pasb.segments import (
+    SavedProgress,
+    Segment,
+    check_names,
+    free_name,
+    joined_draws,
+    lost_draws,
+    number_of_draws,
+    read_segment,
+    segment_name,
+    segments_in,
+    write_segment,
+)
+from pasb.whole_file import is_temporary, sync_folder
 
 CHECKPOINT_FORMAT = 1
 MOST_DIFFERENCES = 8  # that a message lists
 
 _RUN = "run.pasb"
 _RUN_KIND = "checkpoint-run"
-_SEGMENT_KIND = "checkpoint"
-_SEGMENT_NAME = re.compile(r"[0-9]{8,}\.pasb")
 _CHAIN_NAME = re.compile(r"chain-[0-9]{4,}")
 
 
@@ -46,47 +57,6 @@ class Saved:
     sweep: int
     state: dict[str, np.ndarray]
     draws: dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class _Segment:
-    """One segment file."""
-
-    sweep: int
-    draws_before: int
-    n_draws: int
-    state: dict[str, np.ndarray]
-    draws: dict[str, np.ndarray]
-
-
-_Layout = dict[str, tuple[str, tuple[int, ...]]]
-
-
-@dataclass(frozen=True)
-class _Progress:
-    """How far a chain has got on disk."""
-
-    index: int = -1
-    sweep: int = 0
-    n_draws: int = 0
-    ends_empty: bool = False
-    layout: _Layout | None = None
-
-    def after(self, index: int, segment: _Segment) -> _Progress:
-        """Return the progress once `segment` is written, or raise if it does not follow."""
-        if segment.draws_before != self.n_draws:
-            raise ValueError(
-                f"it begins after {segment.draws_before} draws, where {self.n_draws} are there"
-            )
-        if segment.sweep < self.sweep:
-            raise ValueError(f"its sweep {segment.sweep} comes before sweep {self.sweep}")
-        layout = self.layout
-        if segment.n_draws > 0:
-            layout = {name: (a.dtype.name, a.shape[1:]) for name, a in segment.draws.items()}
-            if self.layout not in (None, layout):
-                raise ValueError("its draws differ in names, dtypes or shapes from those before")
-        n_draws = self.n_draws + segment.n_draws
-        return _Progress(index, segment.sweep, n_draws, segment.n_draws == 0, layout)
 
 
 class Checkpoint:
@@ -114,7 +84,7 @@ class Checkpoint:
         self.folder = folder
         self._run = run
         self._lock: FolderLock | None = lock
-        self._progress: dict[int, _Progress] = {}
+        self._progress: dict[int, SavedProgress] = {}
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], fingerprint: Mapping[str, Any]) -> Checkpoint:
@@ -134,7 +104,7 @@ class Checkpoint:
             If the folder belongs to another run, is in use, holds other files, cannot be
             written, or is of another checkpoint format.
         """
-        given = store.as_json(fingerprint, "fingerprint")
+        given = as_json(fingerprint, "fingerprint")
         if not isinstance(given, dict):
             raise TypeError(f"fingerprint must be a dict, not {fingerprint!r}")
         folder = Path(folder)
@@ -142,7 +112,7 @@ class Checkpoint:
         _refuse_other_files(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            store.sync_folder(folder.parent)
+            sync_folder(folder.parent)
             lock = FolderLock(folder)
         except OSError as error:
             raise CheckpointError(_unwritable(folder, error)) from error
@@ -185,7 +155,7 @@ class Checkpoint:
         if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
             raise CheckpointError(
                 f"the checkpoint in '{folder}' is of checkpoint format "
-                f"{store.brief(meta.get('checkpoint_format'))}, and this pasb reads format "
+                f"{brief(meta.get('checkpoint_format'))}, and this pasb reads format "
                 f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
             )
         if not isinstance(meta.get("fingerprint"), dict):
@@ -201,17 +171,17 @@ class Checkpoint:
         renamed to end in ``.damaged``, with a warning that counts the lost draws.
         """
         self._check_open()
-        progress = _Progress()
-        kept: list[_Segment] = []
+        progress = SavedProgress()
+        kept: list[Segment] = []
         refused: list[tuple[Path, str, int | None]] = []
         for path in self._segments(chain):
             end = None
             try:
-                segment = _read_segment(path, chain, self._run)
+                segment = read_segment(path, chain, self._run)
                 end = segment.draws_before + segment.n_draws
                 progress = progress.after(int(path.stem), segment)
                 kept.append(segment)
-            except store.NewerFormatError as error:
+            except NewerFormatError as error:
                 raise CheckpointError(f"chain {chain} cannot go on: {error}") from error
             except ValueError as error:  # FileFormatError is one
                 refused.append((path, str(error), end))
@@ -222,7 +192,7 @@ class Checkpoint:
         self._progress[chain] = progress
         if not kept:
             return None
-        return Saved(progress.sweep, kept[-1].state, _joined(kept))
+        return Saved(progress.sweep, kept[-1].state, joined_draws(kept))
 
     def append(
         self,
@@ -253,23 +223,23 @@ class Checkpoint:
         """
         self._check_open()
         progress = self._known_progress(chain)
-        _check_names(state)
-        _check_names(draws)
-        n_draws = _length(draws)
+        check_names(state)
+        check_names(draws)
+        n_draws = number_of_draws(draws)
         arrays = {name: np.asarray(array) for name, array in draws.items()}
-        segment = _Segment(int(sweep), progress.n_draws, n_draws, dict(state), arrays)
+        segment = Segment(int(sweep), progress.n_draws, n_draws, dict(state), arrays)
         replaces = progress.ends_empty and n_draws == 0
         index = progress.index if replaces else progress.index + 1
         try:
             following = progress.after(index, segment)
         except ValueError as error:
             raise ValueError(f"chain {chain} cannot append a segment: {error}") from None
-        path = self._chain_folder(chain) / f"{index:08d}.pasb"
+        path = self._chain_folder(chain) / segment_name(index)
         try:
             if not path.parent.is_dir():
                 path.parent.mkdir()
-                store.sync_folder(self.folder)
-            _write_segment(path, chain, self._run, segment)
+                sync_folder(self.folder)
+            write_segment(path, chain, self._run, segment)
         except OSError as error:
             raise CheckpointError(
                 f"chain {chain} could not be saved at sweep {sweep} to '{path}': {error}; what "
@@ -300,31 +270,27 @@ class Checkpoint:
 
     def _segments(self, chain: int) -> list[Path]:
         try:
-            names = os.listdir(self._chain_folder(chain))
-        except FileNotFoundError:
-            return []
+            return segments_in(self._chain_folder(chain))
         except OSError as error:
             raise CheckpointError(f"chain {chain} cannot be read: {error}") from error
-        paths = [self._chain_folder(chain) / n for n in names if _SEGMENT_NAME.fullmatch(n)]
-        return sorted(paths, key=lambda path: int(path.stem))
 
-    def _known_progress(self, chain: int) -> _Progress:
+    def _known_progress(self, chain: int) -> SavedProgress:
         if chain not in self._progress:
             if self._segments(chain):
                 raise CheckpointError(
                     f"chain {chain} has segments in '{self.folder}' that were not loaded; "
                     "load the chain before appending to it"
                 )
-            self._progress[chain] = _Progress()
+            self._progress[chain] = SavedProgress()
         return self._progress[chain]
 
     def _set_aside(
-        self, chain: int, refused: list[tuple[Path, str, int | None]], progress: _Progress
+        self, chain: int, refused: list[tuple[Path, str, int | None]], progress: SavedProgress
     ) -> None:
         """Rename refused segments, and warn with what is lost."""
         for path, _, _ in refused:
             try:
-                os.rename(path, _free_name(path))
+                os.rename(path, free_name(path))
             except OSError as error:
                 raise CheckpointError(f"'{path}' cannot be set aside: {error}") from error
         names = ", ".join(path.name for path, _, _ in refused[:3])
@@ -332,89 +298,11 @@ class Checkpoint:
         goes_on = f"after sweep {progress.sweep}" if progress.index >= 0 else "from its beginning"
         warnings.warn(
             f"chain {chain} of the checkpoint in '{self.folder}' is damaged: {refused[0][1]}. "
-            f"Set aside as *.damaged: {names}{more}. Lost: {_lost(refused, progress)}. "
+            f"Set aside as *.damaged: {names}{more}. Lost: {lost_draws(refused, progress)}. "
             f"The chain goes on {goes_on}, with {progress.n_draws} draws.",
             RuntimeWarning,
             stacklevel=3,
         )
-
-
-# ---------------------------------------------------------------- segments
-
-
-def _write_segment(path: Path, chain: int, run: str, segment: _Segment) -> None:
-    meta = {
-        "run": run,
-        "chain": chain,
-        "sweep": segment.sweep,
-        "draws_before": segment.draws_before,
-        "n_draws": segment.n_draws,
-    }
-    arrays = {f"state.{name}": array for name, array in segment.state.items()}
-    arrays |= {f"draws.{name}": array for name, array in segment.draws.items()}
-    store.write(path, _SEGMENT_KIND, meta, arrays)
-
-
-def _read_segment(path: Path, chain: int, run: str) -> _Segment:
-    meta, arrays = store.read(path, _SEGMENT_KIND)
-    if meta.get("run") != run or meta.get("chain") != chain:
-        raise FileFormatError(f"'{path}' belongs to another run or chain")
-    sweep, draws_before, n_draws = (meta.get(n) for n in ("sweep", "draws_before", "n_draws"))
-    if not all(type(count) is int and count >= 0 for count in (sweep, draws_before, n_draws)):
-        raise FileFormatError(f"'{path}' has no valid sweep and numbers of draws")
-    groups: dict[str, dict[str, np.ndarray]] = {"state": {}, "draws": {}}
-    for full_name, array in arrays.items():
-        group, _, name = full_name.partition(".")
-        if group not in groups:
-            raise FileFormatError(f"'{path}' has the unknown array {store.brief(full_name)}")
-        groups[group][name] = array
-    if _length(groups["draws"]) != n_draws:
-        raise FileFormatError(f"'{path}' does not hold the draws that it claims")
-    return _Segment(meta["sweep"], meta["draws_before"], meta["n_draws"], **groups)
-
-
-def _length(draws: Mapping[str, np.ndarray]) -> int:
-    """Return the number of draws, on which all arrays must agree."""
-    for name, array in draws.items():
-        if np.ndim(array) == 0:
-            raise ValueError(f"draws {name!r} must have the draw as the first axis")
-    lengths = {len(array) for array in draws.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"draws must all have one length, not {sorted(lengths)}")
-    return lengths.pop() if lengths else 0
-
-
-def _joined(segments: list[_Segment]) -> dict[str, np.ndarray]:
-    with_draws = [segment.draws for segment in segments if segment.n_draws > 0]
-    if not with_draws:
-        return segments[-1].draws
-    return {name: np.concatenate([d[name] for d in with_draws]) for name in with_draws[0]}
-
-
-def _check_names(arrays: Mapping[str, np.ndarray]) -> None:
-    for name in arrays:
-        if not isinstance(name, str) or not name.isidentifier():
-            raise ValueError(f"names in a checkpoint must be identifiers, not {name!r}")
-
-
-def _free_name(path: Path) -> Path:
-    """Return a name for a damaged segment that no earlier one has taken."""
-    free, number = path.with_name(f"{path.name}.damaged"), 1
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}.{number}.damaged")
-    return free
-
-
-def _lost(refused: list[tuple[Path, str, int | None]], progress: _Progress) -> str:
-    """Count the draws after the last usable segment."""
-    beyond = [end for path, _, end in refused if int(path.stem) > progress.index]
-    if not beyond:
-        return "no draws"
-    known = max((end for end in beyond if end is not None), default=0) - progress.n_draws
-    if beyond[-1] is not None:
-        return f"{max(known, 0)} draws"
-    return f"at least {known} draws" if known > 0 else "an unknown number of draws"
 
 
 def _refuse_other_files(folder: Path) -> None:
@@ -427,7 +315,7 @@ def _refuse_other_files(folder: Path) -> None:
         raise CheckpointError(
             f"the checkpoint folder '{folder}' cannot be read: {error}"
         ) from error
-    others = [name for name in names if name != LOCK_FILE and not store.is_temporary(name)]
+    others = [name for name in names if name != LOCK_FILE and not is_temporary(name)]
     if _RUN not in names and others:
         raise CheckpointError(
             f"the folder '{folder}' holds other files (such as {min(others)!r}) and no pasb run; "
@@ -440,7 +328,7 @@ def _remove_leftovers(folder: Path) -> None:
     for place in [folder, *folder.iterdir()]:
         if place == folder or (_CHAIN_NAME.fullmatch(place.name) and place.is_dir()):
             for path in place.iterdir():
-                if store.is_temporary(path.name):
+                if is_temporary(path.name):
                     path.unlink(missing_ok=True)
 
 

@@ -11,6 +11,10 @@ class FileFormatError(PasbError, ValueError):
     """A file that is damaged, foreign, or written by an unknown version."""
 
 
+class NewerFormatError(FileFormatError):
+    """A sound file of a format that only a later pasb can read."""
+
+
 class CheckpointError(PasbError, RuntimeError):
     """A checkpoint folder that cannot be used for this run."""
 

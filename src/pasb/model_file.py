@@ -14,9 +14,9 @@ import pasb
 from pasb import binary, store
 from pasb.binary import BinaryModel
 from pasb.classifiers.general import StickBreakingClassifier
+from pasb.draws import Draws
 from pasb.errors import FileFormatError
-from pasb.posterior import N_MONITORED
-from pasb.sampling import Draws
+from pasb.monitored import N_MONITORED
 
 KIND = "model"
 

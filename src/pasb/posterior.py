@@ -14,34 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.advice import advice_on
 from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
-from pasb.lazy_rows import Table
+from pasb.frames import by_direction, native_frame
 from pasb.predict import Predictor
-from pasb.rows import sorting
 from pasb.sticks import Direction
 
 if TYPE_CHECKING:
     import xarray
 
-    from pasb.sampling import Draws
+    from pasb.draws import Draws
     from pasb.scaling import Scaling
-
-N_MONITORED = 24
-RHAT_LIMIT = 1.05
-ESS_LIMIT = 100
-
-
-def choose_monitored_rows(
-    inner: Table, categories: NDArray[np.int64], used: NDArray[np.bool_]
-) -> dict[str, NDArray]:
-    """Training rows whose probabilities are watched: spread evenly over the categories."""
-    some = not used.all()
-    source = sorting(categories[used] if some else categories)
-    n = min(N_MONITORED, len(source))
-    picked = source[np.unique(np.linspace(0, len(source) - 1, n).astype(np.int64))]
-    row = np.flatnonzero(used)[picked] if some else picked
-    return {"row": row, "inner": inner[row], "category": categories[row]}
 
 
 class PosteriorMixin:
@@ -73,45 +57,9 @@ class PosteriorMixin:
             self.diagnostics_ = Diagnostics.worst_of(
                 {name: Diagnostics.of(watched[k], log_likelihood[k]) for name, k in chains.items()}
             )
-        advice = self._advice()
+        advice = advice_on(self.draws_, self.diagnostics_)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)
-
-    def _advice(self) -> str | None:
-        """What to change when the draws are poor; None when they are good."""
-        draws, seen = self.draws_, self.diagnostics_
-        if draws.interrupted:
-            return (
-                f"The run was stopped after {draws.n_draws} draws of each chain. The model can be "
-                "used as it is; fit again with a checkpoint to be able to go on."
-            )
-        if draws.n_draws < 4:
-            return f"{draws.n_draws} draws a chain are too few to judge: increase n_draws."
-        poor = []
-        if seen.worst_rhat > RHAT_LIMIT:
-            poor.append(f"R-hat is up to {seen.worst_rhat:.2f} (should be below {RHAT_LIMIT})")
-        if seen.worst_ess < ESS_LIMIT:
-            poor.append(
-                f"the effective sample size is down to {seen.worst_ess:.0f} (should be above "
-                f"{ESS_LIMIT})"
-            )
-        if not poor:
-            return None
-        n_modes = max(
-            len({tuple(_most_frequent(orders)) for orders in draws.order[draws.of_direction(name)]})
-            for name in self._directions
-        )
-        if n_modes > 1 and seen.worst_rhat > RHAT_LIMIT:
-            cure = (
-                f"The chains settled in {n_modes} different orders; their average is still a "
-                "usable prediction, but its uncertainty depends on where the chains started. Fix "
-                "the order (order=model.order_), or run more chains."
-            )
-        elif seen.worst_rhat > RHAT_LIMIT:
-            cure = "Increase n_warmup, then n_draws."
-        else:
-            cure = "Increase n_draws, or thin to keep fewer and less dependent draws."
-        return f"The draws are not good enough yet: {' and '.join(poor)}. {cure}"
 
     def _last_two_tie(self) -> bool:
         """Whether the last two classes are interchangeable: they share the last stick.
@@ -250,7 +198,7 @@ class PosteriorMixin:
                     "upper": upper.ravel(),
                 }
             )
-        return self._frame(self._by_direction(parts))
+        return native_frame(by_direction(parts, self._directions), self._frame_library)
 
     def best_draw(self) -> Any:
         """The draw with the highest training likelihood, as a classifier of its own.
@@ -331,7 +279,7 @@ class PosteriorMixin:
                     "chains": [self._n_visits(order, direction) for order in orders[:top]],
                 }
             )
-        return self._frame(self._by_direction(parts))
+        return native_frame(by_direction(parts, self._directions), self._frame_library)
 
     def order_in_words(self, X=None, y=None) -> str:
         """What the order says about the data: who is split off first, and how cleanly.
@@ -368,14 +316,6 @@ class PosteriorMixin:
         """How many chains of a direction visited an order."""
         return int(self._in_order(order, direction).any(axis=1).sum())
 
-    def _by_direction(self, parts: list[dict[str, Any]]) -> dict[str, Any]:
-        """One table from those of the directions, which stand in a column if there are two."""
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        if len(parts) == 1:
-            return columns
-        lengths = [len(next(iter(part.values()))) for part in parts]
-        return {"direction": np.repeat(list(self._directions), lengths), **columns}
-
     def predict_frame(self, X, interval: float = 0.9) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.
 
@@ -411,17 +351,10 @@ class PosteriorMixin:
             columns[f"p_{label}_lower"] = lower[:, s]
             columns[f"p_{label}_upper"] = upper[:, s]
         library = "polars" if type(X).__module__.startswith("polars") else "pandas"
-        frame = self._frame(columns, library)
+        frame = native_frame(columns, library)
         if type(X).__module__.startswith("pandas"):
             frame.index = X.index
         return frame
-
-    def _frame(self, columns: dict[str, Any], library: str | None = None) -> Any:
-        import narwhals
-
-        columns = {name: np.asarray(values).tolist() for name, values in columns.items()}
-        backend = library or self._frame_library
-        return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to a file: numbers and JSON, no pickle.
@@ -444,22 +377,10 @@ class PosteriorMixin:
         path : path
             The ending decides the format.
         """
+        from pasb.tree import write_tree
+
         check_is_fitted(self)
-        path = Path(path)
-        writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
-        if path.suffix not in writers:
-            raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
-        packages, method = writers[path.suffix]
-        try:
-            for package in packages:
-                __import__(package)
-        except ImportError:
-            raise ImportError(
-                f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
-                f"{' '.join(packages)}"
-            ) from None
-        options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
-        getattr(self.posterior_, method)(path, **options)
+        write_tree(self, Path(path))
 
 
 def tails_of(interval: float) -> tuple[float, float]:
@@ -467,8 +388,3 @@ def tails_of(interval: float) -> tuple[float, float]:
     if not isinstance(interval, Real) or not 0 < interval < 1:
         raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
     return 0.5 - float(interval) / 2, 0.5 + float(interval) / 2
-
-
-def _most_frequent(orders: NDArray[np.int64]) -> NDArray[np.int64]:
-    distinct, counts = np.unique(orders, axis=0, return_counts=True)
-    return distinct[np.argmax(counts)]

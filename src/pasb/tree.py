@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +59,24 @@ def posterior_tree(model: Any) -> xarray.DataTree:
     return xarray.DataTree.from_dict(
         {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
     )
+
+
+def write_tree(model: Any, path: Path) -> None:
+    """Write the tree of a fitted classifier to NetCDF or Zarr; see `PosteriorMixin.export`."""
+    writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
+    if path.suffix not in writers:
+        raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
+    packages, method = writers[path.suffix]
+    try:
+        for package in packages:
+            __import__(package)
+    except ImportError:
+        raise ImportError(
+            f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
+            f"{' '.join(packages)}"
+        ) from None
+    options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
+    getattr(model.posterior_, method)(path, **options)
 
 
 def parameters_by_name(model: Any) -> dict[str, tuple[tuple[str, ...], NDArray]]:

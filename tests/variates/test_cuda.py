@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pasb import variates
-from pasb.variates.front import law_key
+from pasb.variates.drawing import law_key
 
 pytest.importorskip("numba.cuda")
 

@@ -11,7 +11,7 @@ from numba import njit
 
 from pasb import variates
 from pasb.variates import scalar
-from pasb.variates.front import law_key
+from pasb.variates.drawing import law_key
 
 CALLS = {
     "uniform": {},

@@ -18,13 +18,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary import BinaryModel, Logistic
 from pasb.chain import Schedule
+from pasb.draws import Draws
 from pasb.fingerprint import run_fingerprint, seed_of
 from pasb.lazy_rows import LazyRows, Table
-from pasb.posterior import PosteriorMixin, choose_monitored_rows
+from pasb.monitored import choose_monitored_rows
+from pasb.posterior import PosteriorMixin
 from pasb.precompile import announce
 from pasb.progress import wanted
 from pasb.rows import Rows
-from pasb.sampling import Draws, Engine, sample
+from pasb.sampling import Engine, sample
 from pasb.scaling import Scaling
 from pasb.sticks import Direction
 from pasb.sweep import Problem, Scheme

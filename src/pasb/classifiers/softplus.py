@@ -16,6 +16,7 @@ from pasb.classifiers.general import StickBreakingClassifier, with_parameters
 from pasb.classifiers.prior import AutomaticRate
 from pasb.empirical import nonlinear_rate
 from pasb.engines.device import array_module, available
+from pasb.frames import by_direction, native_frame
 from pasb.posterior import tails_of
 from pasb.predict import Predictor
 from pasb.rows import Rows
@@ -237,4 +238,4 @@ class SoftplusClassifier(AutomaticRate):
             names = ("reference", "experts", "lower", "upper", "hyperplanes")
             columns = dict(zip(names, np.array(rows).T, strict=True))
             parts.append({"class": self.classes_, **columns})
-        return self._frame(self._by_direction(parts))
+        return native_frame(by_direction(parts, self._directions), self._frame_library)

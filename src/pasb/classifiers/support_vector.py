@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary.base import BinaryModel
 from pasb.binary.support_vector import SupportVector
 from pasb.classifiers.general import StickBreakingClassifier, cores, with_parameters
+from pasb.frames import native_frame
 from pasb.kernel_columns import choose_landmarks, kernel_columns
 from pasb.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.rows import BLOCK
@@ -275,7 +276,8 @@ class StickSVMClassifier(StickBreakingClassifier):
         """Width, error rate and log loss of the widths that were tried."""
         check_is_fitted(self)
         error, log_loss, width = np.array(self._scores).reshape(-1, 3).T
-        return self._frame({"width": width, "error": error, "log_loss": log_loss})
+        columns = {"width": width, "error": error, "log_loss": log_loss}
+        return native_frame(columns, self._frame_library)
 
     def _in_use(self) -> NDArray[np.bool_]:
         """Which columns but the constant at least one class uses, (draws, columns).

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pasb.posterior import ESS_LIMIT, RHAT_LIMIT
+from pasb.advice import ESS_LIMIT, RHAT_LIMIT, advice_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def convergence_rows(model: Any) -> list[tuple[str, str]]:
 
 def note(console: Console, model: Any) -> None:
     """Print what to change when the draws cannot be trusted yet."""
-    advice = model._advice()
+    advice = advice_on(model.draws_, model.diagnostics_)
     if not advice:
         return
     for name, option in _AS_OPTIONS.items():

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pasb.binary.base import ABSENT, IMPUTED, Keys
 from pasb.binary.softplus import Softplus
 from pasb.engines import softplus_centre as centre
+from pasb.engines import softplus_reflections as reflections
 from pasb.engines import softplus_rows as row_kernels
 from pasb.engines.device import (
     MANY_THREADS,
@@ -337,12 +338,12 @@ class SoftplusBatch:
             *("factors", "scales", "works", f"own_coef {layer}", "coef", "failed"),
         )
         grid = (self._row_blocks, self.n_vectors)
-        self._launch(centre.lighten, grid, THREADS, "weights", "failed", "light")
+        self._launch(reflections.lighten, grid, THREADS, "weights", "failed", "light")
 
     def _draw_rest(self, layer: int) -> None:
         """Those where it does not; `gram` is now that of the light rows."""
         self._launch(
-            centre.draw_by_reflections,
+            reflections.draw_by_reflections,
             self._n_stacks,
             MANY_THREADS,
             *("table", "weights", "gram", "linear", "precision", layer, "slots", "names", "sweep"),

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from pasb.frames import native_frame
 from pasb.orders.filling import evidence_lattice
 from pasb.orders.lattice import Lattice
 from pasb.rows import Rows
@@ -183,12 +184,13 @@ class OrderEvidence:
         lattice = self._complete()
         orders = lattice.best_orders(int(top), tied=self.tied)
         logs = np.array([lattice.log_probability(order) for order in orders])
-        return self._frame(
+        return native_frame(
             {
                 "order": [self._label(order) for order in orders],
                 "probability": [self.probability(self.classes[order]) for order in orders],
                 "log_evidence": (logs + lattice.log_evidence).tolist(),
-            }
+            },
+            self.frame_library,
         )
 
     def before(self) -> NDArray[np.float64]:
@@ -215,12 +217,13 @@ class OrderEvidence:
         """
         before = self.before()
         pairs = [pair for pair in np.ndindex(before.shape) if pair[0] != pair[1]]
-        return self._frame(
+        return native_frame(
             {
                 "first": [self.classes[a] for a, _ in pairs],
                 "second": [self.classes[b] for _, b in pairs],
                 "probability": [float(before[pair]) for pair in pairs],
-            }
+            },
+            self.frame_library,
         )
 
     def draw(self, n_draws: int = 1, random_state: Any = None) -> NDArray:
@@ -257,9 +260,3 @@ class OrderEvidence:
         if self.tied:
             labels[-2:] = [" / ".join(labels[-2:])]
         return " > ".join(labels)
-
-    def _frame(self, columns: dict[str, list]) -> Any:
-        import narwhals
-
-        plain = {name: np.asarray(values).tolist() for name, values in columns.items()}
-        return narwhals.from_dict(plain, backend=self.frame_library).to_native()  # type: ignore[arg-type]

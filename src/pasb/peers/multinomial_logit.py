@@ -15,14 +15,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.advice import ESS_LIMIT, RHAT_LIMIT
 from pasb.binary.prior import CoefficientPrior
 from pasb.classifiers.general import cores
 from pasb.diagnostics import Diagnostics
 from pasb.errors import ConvergenceWarning
 from pasb.fingerprint import seed_of
+from pasb.monitored import choose_monitored_rows
 from pasb.peers.multinomial_logit_chain import SoftmaxDraws, sample_chain
 from pasb.peers.multinomial_logit_kernels import softmax_probabilities
-from pasb.posterior import ESS_LIMIT, RHAT_LIMIT, choose_monitored_rows
 from pasb.rows import Rows
 from pasb.sampling import one_blas_thread
 from pasb.scaling import Scaling

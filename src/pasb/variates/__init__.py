@@ -6,21 +6,18 @@ The functions here work on arrays. Inside compiled kernels use the scalar sample
 
 from __future__ import annotations
 
-from pasb.variates.front import (
-    binomial,
-    crt,
+from pasb.variates.continuous import (
     exponential,
     gamma,
     inverse_gaussian,
     log_gamma,
     normal,
-    poisson,
     polya_gamma,
     truncated_normal,
     truncated_t,
     uniform,
-    zero_truncated_poisson,
 )
+from pasb.variates.counts import binomial, crt, poisson, zero_truncated_poisson
 from pasb.variates.moments import polya_gamma_mean, polya_gamma_variance
 
 __all__ = [

@@ -1,0 +1,25 @@
+"""Tables as data frames of the library that the user has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def native_frame(columns: dict[str, Any], library: str) -> Any:
+    """A data frame of pandas or polars, by the name of the library."""
+    import narwhals
+
+    plain = {name: np.asarray(values).tolist() for name, values in columns.items()}
+    return narwhals.from_dict(plain, backend=library).to_native()  # type: ignore[arg-type]
+
+
+def by_direction(parts: list[dict[str, Any]], directions: Sequence[str]) -> dict[str, Any]:
+    """One table from those of the directions, which stand in a column if there are two."""
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if len(parts) == 1:
+        return columns
+    lengths = [len(next(iter(part.values()))) for part in parts]
+    return {"direction": np.repeat(list(directions), lengths), **columns}
