@@ -99,7 +99,7 @@ def latents_of_block(psi, log_q, weight, labels, row, key, active, latents):
             draw_active(log_rate, rate, left, labels[i] == IMPUTED, stream, active[:, i])
     for k in range(n_experts):
         own = psi[k], log_q[k], np.exp(log_q[k]), log_weight[k], weight[k]
-        draw_latents(*own, labels, active[k], k, row, key, latents[k])
+        draw_latents(*own, labels, active[k], k, row, key, latents[k, 0], latents[k, 1:])
 
 
 def latents_of(psi, weight, label, n_blocks, seed):

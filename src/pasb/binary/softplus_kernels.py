@@ -6,8 +6,8 @@ expert's latent count is not zero, its *exposure* starts from the time of the fi
 
 Which experts are active in a row is drawn for all of them together (`draw_arrivals`). Given
 that, experts know nothing of each other, and each is updated by itself (`update_expert`), by
-several threads if there are some. Of all latents only those of one expert are ever kept, in
-place of a theta that is no longer needed the Polya-Gamma variables, and a block of rows passes
+several threads if there are some. Of all latents only those of one expert are ever kept, the
+Polya-Gamma variables in place of a theta that is no longer needed, and a block of rows passes
 through the cache once a layer: predictors, latents and the share of the Gram matrix are
 computed while it is there.
 """
@@ -102,21 +102,22 @@ def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates
 
 
 @kernel
-def draw_latents(psi, log_q, q, log_weight, weight, labels, active, expert, row, key, latents):
+def draw_latents(
+    psi, log_q, q, log_weight, weight, labels, active, expert, row, key, log_exposure, thetas
+):
     """Arrivals and theta of one expert in one block; `psi` to `q` are (layers, BLOCK).
 
-    ``latents[t]`` becomes theta of layer t, and ``latents[0]``, as the lowest theta is
-    integrated out, the log of the exposure.
+    ``thetas[t - 1]`` becomes theta of layer t; the lowest is integrated out.
     """
     for i in range(BLOCK):
         if labels[i] == ABSENT:
-            latents[0, i] = 0.0
+            log_exposure[i] = 0.0
         else:
-            latents[0, i] = draw_expert(
+            log_exposure[i] = draw_expert(
                 psi,
                 log_q,
                 q,
-                latents,
+                thetas,
                 0,
                 i,
                 1,
@@ -153,7 +154,8 @@ def update_expert(
     used,
     flags,
     active,
-    latents,
+    log_exposure,
+    thetas,
     scratch,
     gram,
     linear,
@@ -178,8 +180,8 @@ def update_expert(
     """Latents of one expert from scratch, then its coefficients layer by layer, upward.
 
     `flags` has the byte of this expert of every row. `active` (BLOCK) to `q` are work space:
-    `latents` is (layers, rows), but has two layers at least; `psi`, `log_q` and `q` are
-    (layers, BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of
+    `thetas` is (layers above the first, or 1 if there are none, rows); `psi`, `log_q` and `q`
+    are (layers, BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of
     frozen rows; `sums` becomes the number of active rows and the sum of the exposures.
     """
     n_layers, n = coef.shape
@@ -195,7 +197,7 @@ def update_expert(
         gram[:, :] = 0.0
         linear[:] = 0.0
         # theta of the layer above is read here for the last time; the top layer has none
-        weights = latents[min(t + 1, latents.shape[0] - 1)]
+        weights = thetas[min(t, thetas.shape[0] - 1)]
         for b in range(blocks.shape[0]):
             start = b * BLOCK
             rows = slice(start, start + BLOCK)
@@ -222,17 +224,18 @@ def update_expert(
                     expert,
                     start,
                     arrivals,
-                    latents[:, rows],
+                    log_exposure[rows],
+                    thetas[:, rows],
                 )
             else:
                 # the layer below has new coefficients, this one has not
                 linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
-                add_layer(psi[t - 1], latents[0, rows])
+                add_layer(psi[t - 1], log_exposure[rows])
             if t == top:
                 q[0] = weight
             n_frozen += draw_polya_gammas(
                 psi[t],
-                latents[0, rows],
+                log_exposure[rows],
                 active,
                 q[0] if t == top else weights[rows],
                 labels[rows],
@@ -269,8 +272,8 @@ def update_expert(
         if used[b]:
             rows = slice(b * BLOCK, (b + 1) * BLOCK)
             linear_predictors(blocks[b : b + 1], padded_coef[top:], psi[top:])
-            add_layer(psi[top], latents[0, rows])
-            exponentials(latents[0, rows], q[0])
+            add_layer(psi[top], log_exposure[rows])
+            exponentials(log_exposure[rows], q[0])
             get_flags(flags[rows], expert, active)
             for i in range(BLOCK):
                 if labels[b * BLOCK + i] != ABSENT:

@@ -134,12 +134,13 @@ def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
 
 
 def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
-    """The work space of `update_expert`."""
+    """The work space of `update_expert`; small arrays find room that others left free."""
     n_blocks, n_padded, _ = rows.blocks.shape
     _, n_layers, n = size
     return (
         np.zeros(BLOCK, dtype=np.int8),
-        np.zeros((max(2, n_layers), n_blocks * BLOCK)),
+        np.zeros(n_blocks * BLOCK),
+        np.zeros((max(1, n_layers - 1), n_blocks * BLOCK)),
         np.zeros((n_padded, BLOCK)),
         np.zeros((n_padded, n_padded)),
         np.zeros(n_padded),
