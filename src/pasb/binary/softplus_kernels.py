@@ -66,9 +66,9 @@ def put_flags(active, flags):
 @kernel
 def get_flags(flags, expert, active):
     """Whether one expert is active in the rows of one block; `flags` has its byte of each."""
-    bit = expert % 8
+    own = np.uint8(1 << expert % 8)
     for i in range(BLOCK):
-        active[i] = (flags[i] >> bit) & 1
+        active[i] = (flags[i] & own) != 0
 
 
 @kernel
