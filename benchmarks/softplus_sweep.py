@@ -76,7 +76,8 @@ def thetas(psi, log_q, q, used, log_weight, weight, labels, active, expert, key,
                 expert,
                 b * BLOCK,
                 key,
-                latents[b],
+                latents[b, 0],
+                latents[b, 1:],
             )
 
 
@@ -193,7 +194,7 @@ def parts_and_floors(problem: Problem, state: State, repeats: int) -> tuple[dict
     n_blocks, n_padded, _ = blocks.shape
     X = unblocked(blocks, rows.n_rows, n)
     labels, used = np.zeros(n_blocks * BLOCK, dtype=np.int8), np.zeros(n_blocks, dtype=np.bool_)
-    active = np.zeros((K, n_blocks * BLOCK), dtype=np.int8)
+    flags = np.zeros((-(-K // 8), n_blocks * BLOCK), dtype=np.uint8)
     psi, log_q, q, latents = np.zeros((4, n_blocks, T, BLOCK))
     weights, shares = np.zeros((2, n_blocks * BLOCK))
     scratch, gram, linear = np.zeros((n_padded, BLOCK)), np.eye(n_padded), np.zeros(n_padded)
@@ -209,12 +210,18 @@ def parts_and_floors(problem: Problem, state: State, repeats: int) -> tuple[dict
         n_present = int(present.sum())
         coef = padded(own["coef"].reshape(K * T, n), n_padded)
         log_weight = log_weights(own["weight"])
-        arrival_space = np.zeros((T, BLOCK)), np.zeros((K, BLOCK)), np.zeros((3, K))
+        arrival_space = (
+            np.zeros((T, BLOCK)),
+            np.zeros((K, BLOCK)),
+            np.zeros((3, K)),
+            np.zeros(K, np.int8),
+        )
         part(
             "arrivals",
             softplus_kernels.draw_arrivals,
-            *(blocks, labels, used, coef, log_weight, key, *arrival_space, active),
+            *(blocks, labels, used, coef, log_weight, key, *arrival_space, flags),
         )
+        active = np.unpackbits(flags, axis=0, count=K, bitorder="little").view(np.int8)
         n_uniforms += K * int(np.sum(labels == SUCCESS)) + int(active.sum())
         weighted = np.asfortranarray(X[present.ravel()[: rows.n_rows]].T)
         floor("Gram products, dsyrk", dsyrk, 1.0, weighted, times=K * T)

@@ -74,6 +74,26 @@ class TestVectorFunctions:
 
 
 class TestRows:
+    def test_weights_are_those_given_or_ones(self):
+        X, y = np.ones((6, 1)), np.array([2, 0, 1, 0, 1, 2])
+        weights = np.array([0.5, 1.0, 2.0, 3.0, 1.0, 1.0])
+        assert Rows.of(X, y, 3, weights).weights.tolist() == [1.0, 3.0, 2.0, 1.0, 0.5, 1.0]
+        for ones in (None, np.ones(6), np.ones(6, dtype=int)):
+            rows = Rows.of(X, y, 3, ones)
+            assert rows.given_weights is None  # no memory for what nobody may ask for
+            assert rows.weights.dtype == np.float64
+            assert (rows.weights == 1).all()
+            assert rows.n_rows == len(rows.weights) == 6
+
+    def test_some_rows_keep_their_weights(self):
+        y = np.arange(100) % 2
+        rows = Rows.of(np.ones((100, 1)), y, 2, 1.0 + np.arange(100))
+        few = rows.at_most(50)
+        assert few.n_rows == 50
+        assert np.isin(few.weights, rows.weights).all()
+        assert (few.weights[few.categories == 1] % 2 == 0).all()
+        assert Rows.of(np.ones((100, 1)), y, 2).at_most(50).given_weights is None
+
     @pytest.mark.parametrize(("n", "p"), [(1, 1), (5, 9), (256, 4), (700, 37)])
     def test_sums_agree_with_numpy(self, n, p, seed):
         rng = np.random.default_rng(seed)

@@ -81,8 +81,8 @@ def test_draws_and_laws_are_stored_once(n_jobs):
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 @pytest.mark.parametrize(
     "case",
-    ["softplus 50000 11 3 2 1 1", "logistic 50000 11 3 2 2 2"],
-    ids=["softplus", "logistic"],
+    ["softplus 50000 11 3 2 1 1", "softplus 100000 9 3 2 1 2", "logistic 50000 11 3 2 2 2"],
+    ids=["softplus", "softplus, two threads", "logistic"],
 )
 def test_resident_memory_is_three_times_the_data_at_most(case):
     """Model, rows, covariates, classes, draws, chains and threads; heaps of threads count too."""

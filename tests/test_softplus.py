@@ -14,7 +14,7 @@ from pasb.binary.base import ABSENT, FAILURE, IMPUTED, SUCCESS, Keys
 from pasb.binary.logistic import Logistic
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
-from pasb.binary.softplus_kernels import draw_latents
+from pasb.binary.softplus_kernels import draw_latents, get_flags, put_flags
 from pasb.binary.softplus_rows import draw_active, log_expm1
 from pasb.gaussian import draw_by_qr
 from pasb.rows import BLOCK, Rows, blocked
@@ -85,6 +85,20 @@ def test_one_expert_with_one_layer_and_unit_weight_is_logistic(seed):
         assert a == pytest.approx(b[0, 0, :100], rel=1e-11, abs=1e-15)
 
 
+@pytest.mark.parametrize("n_experts", [1, 8, 9, 17])
+def test_flags_of_experts(n_experts, seed):
+    """Eight experts share a byte; what was there before is overwritten."""
+    rng = np.random.default_rng(seed)
+    active = rng.integers(2, size=(n_experts, BLOCK)).astype(np.int8)
+    flags = rng.integers(256, size=(-(-n_experts // 8), BLOCK)).astype(np.uint8)
+    for i in range(BLOCK):
+        put_flags(active[:, i].copy(), flags[:, i])
+    for k in range(n_experts):
+        found = np.full(BLOCK, -1, dtype=np.int8)
+        get_flags(flags[k // 8], k, found)
+        assert (found == active[k]).all()
+
+
 @njit
 def latents_of_block(psi, log_q, weight, labels, row, key, active, latents):
     """All experts of a block: `psi` and `log_q` are (experts, layers, BLOCK)."""
@@ -99,7 +113,7 @@ def latents_of_block(psi, log_q, weight, labels, row, key, active, latents):
             draw_active(log_rate, rate, left, labels[i] == IMPUTED, stream, active[:, i])
     for k in range(n_experts):
         own = psi[k], log_q[k], np.exp(log_q[k]), log_weight[k], weight[k]
-        draw_latents(*own, labels, active[k], k, row, key, latents[k])
+        draw_latents(*own, labels, active[k], k, row, key, latents[k, 0], latents[k, 1:])
 
 
 def latents_of(psi, weight, label, n_blocks, seed):

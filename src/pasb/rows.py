@@ -10,6 +10,7 @@ not depend on the number of threads, hence neither does any sum.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -46,8 +47,8 @@ class Rows:
     ----------
     blocks : array of shape (n_blocks, n_padded_columns, BLOCK)
         Covariates, the constant column first; zeros beyond the last row and column.
-    weights : array of shape (n_rows,)
-        The power to which a row's likelihood is raised, 1 by default.
+    given_weights : array of shape (n_rows,) or None
+        `weights`, unless they are all 1.
     bounds : array of shape (n_categories + 1,)
         Rows ``bounds[s]`` to ``bounds[s + 1]`` belong to category s.
     n_columns : int
@@ -57,7 +58,7 @@ class Rows:
     """
 
     blocks: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    given_weights: NDArray[np.float64] | None
     bounds: NDArray[np.int64]
     n_columns: int
     spaces: WorkSpaces = field(default_factory=WorkSpaces, compare=False, repr=False)
@@ -65,7 +66,12 @@ class Rows:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.weights)
+        return int(self.bounds[-1])
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The power to which each row's likelihood is raised; only some models ask for it."""
+        return np.ones(self.n_rows) if self.given_weights is None else self.given_weights
 
     @property
     def n_categories(self) -> int:
@@ -91,7 +97,8 @@ class Rows:
             chosen.append(np.linspace(start, stop - 1, size).astype(np.int64))
         rows = np.concatenate(chosen)
         table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
-        return Rows.of(table, self.categories_of(rows), self.n_categories, self.weights[rows])
+        weights = None if self.given_weights is None else self.given_weights[rows]
+        return Rows.of(table, self.categories_of(rows), self.n_categories, weights)
 
     @classmethod
     def of(
@@ -103,12 +110,13 @@ class Rows:
     ) -> Rows:
         """Sort and block a table `X` that has its constant column already."""
         source = sorting(y)
-        if weights is None:
-            weights = np.ones(len(y))
+        if weights is not None:
+            same = np.all(weights == 1)
+            weights = None if same else np.ascontiguousarray(weights[source], dtype=np.float64)
         counts = np.bincount(y, minlength=n_categories)
         return cls(
             blocks=blocked(X, source),
-            weights=np.ascontiguousarray(weights[source], dtype=np.float64),
+            given_weights=weights,
             bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             n_columns=X.shape[1],
         )

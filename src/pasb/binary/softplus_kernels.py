@@ -6,9 +6,10 @@ expert's latent count is not zero, its *exposure* starts from the time of the fi
 
 Which experts are active in a row is drawn for all of them together (`draw_arrivals`). Given
 that, experts know nothing of each other, and each is updated by itself (`update_expert`), by
-several threads if there are some. Of all latents only those of one expert are ever kept, and
-a block of rows passes through the cache once a layer: predictors, latents and the share of
-the Gram matrix are computed while it is there.
+several threads if there are some. Of all latents only those of one expert are ever kept, the
+Polya-Gamma variables in place of a theta that is no longer needed, and a block of rows passes
+through the cache once a layer: predictors, latents and the share of the Gram matrix are
+computed while it is there.
 """
 
 from __future__ import annotations
@@ -53,16 +54,34 @@ def any_success(labels):
 
 
 @kernel
-def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates, active):
-    """Which experts are active, row by row; `active` is (experts, rows).
+def put_flags(active, flags):
+    """Whether each expert is active in one row: expert k is bit k % 8 of ``flags[k // 8]``."""
+    for j in range(flags.size):
+        byte = 0
+        for k in range(8 * j, min(8 * (j + 1), active.size)):
+            byte |= active[k] << (k - 8 * j)
+        flags[j] = byte
 
-    `coef` is (experts x layers, padded columns). `psi` (layers, BLOCK), `log_q` (experts, BLOCK)
-    and `rates` (3, experts) are scratch.
+
+@kernel
+def get_flags(flags, expert, active):
+    """Whether one expert is active in the rows of one block; `flags` has its byte of each."""
+    own = np.uint8(1 << expert % 8)
+    for i in range(BLOCK):
+        active[i] = (flags[i] & own) != 0
+
+
+@kernel
+def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates, active, flags):
+    """Which experts are active, row by row; `flags` is (bytes, rows), see `put_flags`.
+
+    `coef` is (experts x layers, padded columns). `psi` (layers, BLOCK), `log_q` (experts,
+    BLOCK), `rates` (3, experts) and `active` (experts) are scratch.
     """
     n_layers, n_experts = psi.shape[0], log_q.shape[0]
     for b in range(blocks.shape[0]):
         start = b * BLOCK
-        active[:, start : start + BLOCK] = 0
+        flags[:, start : start + BLOCK] = 0
         if not used[b] or not any_success(labels[start : start + BLOCK]):
             continue
         for k in range(n_experts):
@@ -78,25 +97,27 @@ def draw_arrivals(blocks, labels, used, coef, log_weight, key, psi, log_q, rates
                     rates[0, k] = log_weight[k] + log_q[k, i]
                 stream = open_stream(key, start + i)
                 imputed = label == IMPUTED
-                draw_active(rates[0], rates[1], rates[2], imputed, stream, active[:, start + i])
+                draw_active(rates[0], rates[1], rates[2], imputed, stream, active)
+                put_flags(active, flags[:, start + i])
 
 
 @kernel
-def draw_latents(psi, log_q, q, log_weight, weight, labels, active, expert, row, key, latents):
+def draw_latents(
+    psi, log_q, q, log_weight, weight, labels, active, expert, row, key, log_exposure, thetas
+):
     """Arrivals and theta of one expert in one block; `psi` to `q` are (layers, BLOCK).
 
-    ``latents[t]`` becomes theta of layer t, and ``latents[0]``, as the lowest theta is
-    integrated out, the log of the exposure.
+    ``thetas[t - 1]`` becomes theta of layer t; the lowest is integrated out.
     """
     for i in range(BLOCK):
         if labels[i] == ABSENT:
-            latents[0, i] = 0.0
+            log_exposure[i] = 0.0
         else:
-            latents[0, i] = draw_expert(
+            log_exposure[i] = draw_expert(
                 psi,
                 log_q,
                 q,
-                latents,
+                thetas,
                 0,
                 i,
                 1,
@@ -131,9 +152,10 @@ def update_expert(
     blocks,
     labels,
     used,
+    flags,
     active,
-    latents,
-    weights,
+    log_exposure,
+    thetas,
     scratch,
     gram,
     linear,
@@ -157,9 +179,10 @@ def update_expert(
 ):
     """Latents of one expert from scratch, then its coefficients layer by layer, upward.
 
-    `latents` (blocks, layers, BLOCK) to `q` are work space; `psi`, `log_q` and `q` are (layers,
-    BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of frozen rows;
-    `sums` becomes the number of active rows and the sum of the exposures.
+    `flags` has the byte of this expert of every row. `active` (BLOCK) to `q` are work space:
+    `thetas` is (layers above the first, or 1 if there are none, rows); `psi`, `log_q` and `q`
+    are (layers, BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of
+    frozen rows; `sums` becomes the number of active rows and the sum of the exposures.
     """
     n_layers, n = coef.shape
     top = n_layers - 1
@@ -173,12 +196,15 @@ def update_expert(
         key = stream_key(seed, chain, sweep, stick, expert, layer + LATENTS)
         gram[:, :] = 0.0
         linear[:] = 0.0
+        # theta of the layer above is read here for the last time; the top layer has none
+        weights = thetas[min(t, thetas.shape[0] - 1)]
         for b in range(blocks.shape[0]):
             start = b * BLOCK
             rows = slice(start, start + BLOCK)
             if not used[b]:
                 weights[rows] = 0.0  # a QR reads all rows
                 continue
+            get_flags(flags[rows], expert, active)
             if t == 0:
                 linear_predictors(blocks[b : b + 1], padded_coef, psi)
                 log_q[0] = 0.0
@@ -194,23 +220,24 @@ def update_expert(
                     log_weight,
                     weight,
                     labels[rows],
-                    active[rows],
+                    active,
                     expert,
                     start,
                     arrivals,
-                    latents[b],
+                    log_exposure[rows],
+                    thetas[:, rows],
                 )
             else:
                 # the layer below has new coefficients, this one has not
                 linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
-                add_layer(psi[t - 1], latents[b, 0])
+                add_layer(psi[t - 1], log_exposure[rows])
             if t == top:
                 q[0] = weight
             n_frozen += draw_polya_gammas(
                 psi[t],
-                latents[b, 0],
-                active[rows],
-                q[0] if t == top else latents[b, t + 1],
+                log_exposure[rows],
+                active,
+                q[0] if t == top else weights[rows],
                 labels[rows],
                 start,
                 key,
@@ -243,11 +270,13 @@ def update_expert(
     sums[:] = 0.0
     for b in range(blocks.shape[0]):
         if used[b]:
+            rows = slice(b * BLOCK, (b + 1) * BLOCK)
             linear_predictors(blocks[b : b + 1], padded_coef[top:], psi[top:])
-            add_layer(psi[top], latents[b, 0])
-            exponentials(latents[b, 0], q[0])
+            add_layer(psi[top], log_exposure[rows])
+            exponentials(log_exposure[rows], q[0])
+            get_flags(flags[rows], expert, active)
             for i in range(BLOCK):
                 if labels[b * BLOCK + i] != ABSENT:
-                    sums[0] += active[b * BLOCK + i]
+                    sums[0] += active[i]
                     sums[1] += q[0, i]
     return n_qr, n_frozen

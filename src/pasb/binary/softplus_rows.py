@@ -120,7 +120,8 @@ def draw_expert(psi, log_q, q, theta, a, b, down, log_weight, weight, active, st
 
     `psi` to `theta` have two axes, and layer t is at ``[a + t, b]`` where `down` is 1, at ``[a, b
     + t]`` where it is 0: views of single rows would cost as much as the draws. Returns the log
-    of the exposure; the lowest theta is integrated out and not drawn.
+    of the exposure; the lowest theta is integrated out and not drawn, and where `down` is 1
+    there is no place for it: theta of layer t is at ``[a + t - 1, b]``.
     """
     right = 1 - down
     top = psi.shape[0] - 1 if down == 1 else psi.shape[1] - 1
@@ -129,7 +130,7 @@ def draw_expert(psi, log_q, q, theta, a, b, down, log_weight, weight, active, st
         for t in range(top, 0, -1):
             at = a + t * down, b + t * right
             shape, stream = draw_theta(shape, psi[at] - q[at], stream)
-            theta[at] = shape
+            theta[at[0] - down, at[1]] = shape
         return 0.0
     log_q_top = log_q[a + top * down, b + top * right]
     log_v, stream = draw_log_arrival(log_weight + log_q_top, log_weight, log_q_top, stream)
@@ -137,7 +138,7 @@ def draw_expert(psi, log_q, q, theta, a, b, down, log_weight, weight, active, st
         at = a + t * down, b + t * right
         v = math.exp(log_v)
         shape, stream = draw_theta(shape + 1.0, psi[at] - v, stream)
-        theta[at] = shape
+        theta[at[0] - down, at[1]] = shape
         log_v = min(log_expm1(log_v, v) - psi[at], log_q[at[0] - down, at[1] - right])
     return min(log_expm1(log_v, math.exp(log_v)) - psi[a, b], 0.0)
 

@@ -30,7 +30,7 @@ class SoftplusSampler(BinarySampler):
     concurrent = True
 
     def __init__(self, model: Softplus, rows: Rows):
-        if np.any(rows.weights != 1):
+        if rows.given_weights is not None:
             # the power of a success probability has no such augmentation
             raise ValueError("sample_weight must be 0 or 1 for every row with a softplus model")
         self.model = model

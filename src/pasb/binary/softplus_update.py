@@ -71,26 +71,24 @@ class StickUpdate:
         self.work: Any = rows.spaces.take((*self.kind, "stick"), partial(_stick_space, rows, size))
         self.sums = np.zeros((2, size[0]))
         self.log_weight = log_weights(np.where(self.off, 0.0, self.own["weight"]))
-        labels, used, active, padded_coef, *scratch = self.work
+        labels, used, flags, padded_coef, *scratch = self.work
         mark_rows(rows.bounds, self.parts, labels, used)
         padded_coef[:, : size[2]] = self.own["coef"].reshape(-1, size[2])
         key = self.keys.at(self.stick, NO_EXPERT, LATENTS)
-        draw_arrivals(
-            rows.blocks, labels, used, padded_coef, self.log_weight, key, *scratch, active
-        )
+        draw_arrivals(rows.blocks, labels, used, padded_coef, self.log_weight, key, *scratch, flags)
         return [partial(self.expert, int(k)) for k in np.flatnonzero(~self.off)]
 
     def expert(self, k: int) -> None:
         """Update the coefficients of one expert; the last one updates what they share."""
         rows, size, own = self.sampler.rows, self.sampler.size, self.own
-        labels, used, active = self.work[:3]
+        labels, used, flags = self.work[:3]
         sums = np.empty(2)
         with rows.spaces.lent((*self.kind, "expert"), partial(_expert_space, rows, size)) as work:
             n_qr, n_frozen = update_expert(
                 rows.blocks,
                 labels,
                 used,
-                active[k],
+                flags[k // 8],
                 *work,
                 self.log_weight[k],
                 own["weight"][k],
@@ -120,27 +118,29 @@ def reserve_spaces(rows: Rows, size: tuple[int, int, int], n: int) -> None:
 
 
 def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
-    """Labels, used blocks, active experts, coefficients, and the scratch of `draw_arrivals`."""
+    """Labels, used blocks, flags of experts, coefficients, and the scratch of `draw_arrivals`."""
     n_blocks, n_padded, _ = rows.blocks.shape
     n_experts, n_layers, _ = size
     return (
         np.zeros(n_blocks * BLOCK, dtype=np.int8),
         np.zeros(n_blocks, dtype=np.bool_),
-        np.zeros((n_experts, n_blocks * BLOCK), dtype=np.int8),
+        np.zeros((-(-n_experts // 8), n_blocks * BLOCK), dtype=np.uint8),
         np.zeros((n_experts * n_layers, n_padded)),
         np.zeros((n_layers, BLOCK)),
         np.zeros((n_experts, BLOCK)),
         np.zeros((3, n_experts)),
+        np.zeros(n_experts, dtype=np.int8),
     )
 
 
 def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
-    """The work space of `update_expert`."""
+    """The work space of `update_expert`; small arrays find room that others left free."""
     n_blocks, n_padded, _ = rows.blocks.shape
     _, n_layers, n = size
     return (
-        np.zeros((n_blocks, n_layers, BLOCK)),
+        np.zeros(BLOCK, dtype=np.int8),
         np.zeros(n_blocks * BLOCK),
+        np.zeros((max(1, n_layers - 1), n_blocks * BLOCK)),
         np.zeros((n_padded, BLOCK)),
         np.zeros((n_padded, n_padded)),
         np.zeros(n_padded),
