@@ -93,11 +93,17 @@ def segments(folder):
 
 
 def saved(folder, chain=0):
-    """What a folder holds of a chain, read from a copy: looking must not need the folder."""
+    """What a folder holds of a chain, read from a copy: looking must not need the folder.
+
+    A run that was killed early may have made its folder and not yet said in it what it is.
+    """
     copy = Path(folder).with_name(f"copy-of-{Path(folder).name}")
     shutil.copytree(folder, copy)
     try:
-        with Checkpoint.open(copy, Checkpoint.peek(copy)) as checkpoint:
+        fingerprint = Checkpoint.peek(copy)
+        if fingerprint is None:
+            return None
+        with Checkpoint.open(copy, fingerprint) as checkpoint:
             return checkpoint.load(chain)
     finally:
         shutil.rmtree(copy)
@@ -212,6 +218,17 @@ def test_killed_at_fifty_random_moments(name, tmp_path, seed):
     early, late = kill_many(name, tmp_path, seed, 50)
     print(f"{name}: {early} kills before the first draw, {late} after it")
     assert late > 5  # the delays reached into the sampling
+
+
+def test_killed_before_the_run_was_named(whole, tmp_path):
+    """Its folder and lock are there, and nothing else."""
+    folder = tmp_path / "run"
+    fit(checkpoint=folder)
+    for path in folder.glob("chain-*"):
+        shutil.rmtree(path)
+    (folder / "run.pasb").unlink()
+    assert_readable(folder, whole["logistic"])
+    assert_same(fit(checkpoint=folder), whole["logistic"])
 
 
 DYING = """
