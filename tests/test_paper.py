@@ -413,3 +413,16 @@ def test_the_time_of_a_cell_is_that_of_all_its_runs(tmp_path, monkeypatch):
     ((_, result),) = run_cells([cell], Context(tmp_path))
     assert result["seconds"] >= 0.4
     assert not list((tmp_path / "checkpoints").rglob("*.json"))
+
+
+def test_the_spread_of_partitions_counts():
+    """Two partitions of 4500 rows that differ by more than binomial noise."""
+    values = {"dataset": "waveform", "model": "amm", "scheme": "any", "budget": "paper"}
+    rows = [{**values, "error": e, "n_test": 4500, "prior": "ours"} for e in (15.0, 19.0)]
+    (cell,) = against_published(pd.DataFrame(rows), "error", {("waveform", "amm"): 18.5}).to_dict(
+        "records"
+    )
+    binomial = 100 * np.sqrt(0.17 * 0.83 / 9000)
+    assert cell["spread"] == pytest.approx(np.sqrt(8 - 4 * binomial**2 / 2), rel=0.01)
+    assert cell["exact_se"] == pytest.approx(np.hypot(binomial, cell["spread"] / np.sqrt(2)))
+    assert abs(cell["exact_z"]) < 1 < 2 < abs(cell["exact_strict"])
