@@ -198,10 +198,11 @@ def explanations(cells: pd.DataFrame, frame: pd.DataFrame, column: str) -> str:
 def partition_spread(frame: pd.DataFrame, column: str) -> float:
     """Standard deviation between partitions beyond binomial noise, all models of a set together.
 
-    It comes from the choice of the training rows, which the standard errors leave out.
+    It comes from the choice of the training rows, of which binomial noise knows nothing. No
+    value of the column is missing.
     """
     excess = []
-    for _, part in frame.dropna(subset=[column]).groupby(["model", "scheme"]):
+    for _, part in frame.groupby(["model", "scheme"]):
         if len(part) > 1:
             noise = [
                 standard_error(e, n) for e, n in zip(part[column], part["n_test"], strict=True)

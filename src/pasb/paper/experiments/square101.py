@@ -45,7 +45,7 @@ class Square101(Experiment):
     def cells(
         self, budget: str, schemes: Sequence[str], seed: int = 0, engine: str = "cpu"
     ) -> list[Cell]:
-        """On a GPU all chains of a kind are one cell, on a CPU each is one."""
+        """On a GPU some chains of a kind are one cell, on a CPU each is one."""
         size = BATCH[budget] if engine == "cuda" else 1
         number = (ON_GPU if engine == "cuda" else ON_CPU)[budget]
         return [
