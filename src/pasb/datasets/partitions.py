@@ -19,7 +19,7 @@ from pasb.datasets.stream import SteadyStream
 _RANDOM: dict[str, tuple[float, int]] = {
     "iris": (0.8, 5),
     "wine": (0.8, 5),
-    "glass": (0.8, 5),
+    "glass": (0.8, 10),
     "vehicle": (0.7, 10),
     "square": (0.7, 10),
     "waveform": (0.1, 10),
