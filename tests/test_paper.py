@@ -18,13 +18,14 @@ from typer.testing import CliRunner
 
 from pasb.cli import app
 from pasb.paper import published
-from pasb.paper.cells import Cell, Context, largest, path_of
+from pasb.paper.cells import Cell, Context, keep, largest, path_of
 from pasb.paper.compare import against_published, explanations, overview, row_verdicts
 from pasb.paper.effective import batch_means, initial_sequence
 from pasb.paper.experiments import EXPERIMENTS
 from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
 from pasb.paper.outliers import with_outliers
+from pasb.paper.report import processor_time
 from pasb.paper.runner import run_cells
 from pasb.paper.running import estimate, run
 from pasb.paper.subset import some_rows
@@ -426,3 +427,31 @@ def test_the_spread_of_partitions_counts():
     assert cell["spread"] == pytest.approx(np.sqrt(8 - 4 * binomial**2 / 2), rel=0.01)
     assert cell["exact_se"] == pytest.approx(np.hypot(binomial, cell["spread"] / np.sqrt(2)))
     assert abs(cell["exact_z"]) < 1 < 2 < abs(cell["exact_strict"])
+
+
+def test_cells_that_two_tables_show_cost_once(tmp_path):
+    """Table 1 and the best draws share cells; a GPU's time is no core's."""
+    for partition, engine in enumerate(("cpu", "cpu", "cuda")):
+        cell = Cell("error-rates", ("iris", "pasb_mlr", partition), "paper", "exact", 0)
+        spent = {"engine": engine, "version": "0", "seconds": 9e9, "processor_seconds": 3 * 3600.0}
+        keep(tmp_path, cell, spent)
+    told = processor_time(tmp_path, seed=0)
+    assert "2 of " in told
+    assert "6.0 core hours, that is 3.0 hours of two cores" in told
+
+
+def test_square101_says_how_many_chains_twenty_minutes_allow():
+    kinds = {"fixed": 40.0, "inferred": 160.0}  # seconds a chain: 200 a pair
+    results = [
+        {
+            **Cell("square101", (kind, 0, 4), "paper", "exact", 0)._asdict(),
+            **{"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000},
+            "log_likelihood": [-2300.0] * 4,
+            "stick_of_frame": [1] * 4,
+            "seconds": 4 * seconds,
+        }
+        for kind, seconds in kinds.items()
+    ]
+    told = EXPERIMENTS["square101"].section(results)
+    assert "In 20 minutes one H200 runs 6 chains of each kind of the paper's 3600" in told
+    assert "In 20 minutes" not in EXPERIMENTS["square101"].section(results[:1])

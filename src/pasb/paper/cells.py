@@ -18,6 +18,8 @@ import numpy as np
 from pasb.paper.models import BUDGETS
 
 ANY = "any"  # the scheme of models that have none
+#: those of the others, and what they are called
+SCHEMES = {"paper": "as printed", "exact": "our defaults"}
 
 
 class Cell(NamedTuple):

@@ -15,14 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pasb.paper.cells import ANY
+from pasb.paper.cells import ANY, SCHEMES
 from pasb.paper.costs import SHAPES
 from pasb.paper.markdown import number, table
 from pasb.paper.models import BUDGETS, TITLES
 
 PUBLISHED_PARTITIONS = {"iris": 5, "wine": 5, "glass": 5}
-#: our two columns, and what they are called
-SCHEMES = {"paper": "as printed", "exact": "our defaults"}
 LIMIT = 2.0  # standard errors
 
 

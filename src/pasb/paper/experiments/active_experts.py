@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pasb.paper.cells import Cell
+from pasb.paper.cells import SCHEMES, Cell
 from pasb.paper.experiments.base import Results, Shown
 from pasb.paper.experiments.error_rates import PARTITIONS, ErrorRates
 from pasb.paper.markdown import table
@@ -71,7 +71,7 @@ class ActiveExperts(Shown):
             return "Not run yet."
         rows = []
         for (dataset, scheme), part in frame.groupby(["dataset", "scheme"], sort=False):
-            row = [dataset, {"paper": "as printed", "exact": "our defaults"}[str(scheme)]]
+            row = [dataset, SCHEMES[str(scheme)]]
             row.append("/".join(dict.fromkeys(part["budget"])))
             for direction in DIRECTIONS:
                 medians = [

@@ -31,7 +31,7 @@ PARTITIONS = {
     "wine": 5,
     "square": 3,
     "glass": 10,
-    "vehicle": 10,
+    "vehicle": 5,
     "segment": 5,
     "waveform": 5,
     "dna": 1,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pasb.paper.cells import Cell
+from pasb.paper.cells import SCHEMES, Cell
 from pasb.paper.experiments.base import Results, Shown
 from pasb.paper.experiments.square import CLASSES, Square
 from pasb.paper.markdown import table
@@ -49,7 +49,7 @@ class ExpertWeights(Shown):
         figure = style.new_figure(8.4, 2.9)
         axes = figure.subplots(1, len(CLASSES), sharey=True)
         for ax, label in zip(axes, CLASSES, strict=True):
-            for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+            for scheme, title in SCHEMES.items():
                 own = frame[(frame["class"] == label) & (frame["scheme"] == scheme)]
                 if len(own):
                     marker, colour = LOOK[scheme]
@@ -80,7 +80,7 @@ class ExpertWeights(Shown):
         rows = []
         for (scheme, label), own in frame.groupby(["scheme", "class"], sort=False):
             large = int((own["weight"] > NEGLIGIBLE * own["weight"].max()).sum())
-            title = {"paper": "as printed", "exact": "our defaults"}[str(scheme)]
+            title = SCHEMES[str(scheme)]
             values = ", ".join(f"{value:.2f}" for value in own["weight"].head(4))
             rows.append([title, label, large, values, own["budget"].iloc[0]])
         text = (

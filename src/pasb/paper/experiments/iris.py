@@ -10,7 +10,7 @@ import pandas as pd
 
 from pasb import datasets
 from pasb.paper import costs
-from pasb.paper.cells import Cell, Context
+from pasb.paper.cells import SCHEMES, Cell, Context
 from pasb.paper.drawing import planes
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.markdown import number, table
@@ -82,7 +82,7 @@ class Iris(Experiment):
             return "Not run yet."
         mine = {(result["scheme"], result["what"]): result for result in results}
         rows = []
-        for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+        for scheme, title in SCHEMES.items():
             for size in SIZES:
                 if (scheme, size) in mine:
                     own = mine[scheme, size]
@@ -106,7 +106,7 @@ class Iris(Experiment):
 
 def _verdict(mine: dict) -> str:
     words = []
-    for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+    for scheme, title in SCHEMES.items():
         have = [mine.get((scheme, size)) for size in SIZES]
         if None in have:
             continue

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pasb import datasets
 from pasb.paper import costs
-from pasb.paper.cells import ANY, Cell, Context
+from pasb.paper.cells import ANY, SCHEMES, Cell, Context
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.markdown import table
 from pasb.paper.models import BUDGETS, MODELS, Run, logistic, robit
@@ -130,7 +130,7 @@ class Robustness(Experiment):
         frame = _frame(results)
         rows = []
         for (model, scheme), own in frame.groupby(["model", "scheme"], sort=False):
-            titles = {"paper": "as printed", "exact": "our defaults", ANY: "-"}
+            titles = SCHEMES | {ANY: "-"}
             row = [MODEL_TITLES[str(model)], titles[str(scheme)]]
             for ratio in RATIOS:
                 errors = own.loc[own["ratio"] == ratio, "error"]
@@ -164,7 +164,7 @@ def _verdict(frame: pd.DataFrame) -> str:
     most = frame[frame["ratio"] == max(RATIOS)]
     base = most[most["model"] == "l2_mlr"].set_index("set")["error"]
     words = []
-    for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+    for scheme, title in SCHEMES.items():
         chosen = (most["model"] == "robit_k1") & (most["scheme"] == scheme)
         gain = (base - most[chosen].set_index("set")["error"]).dropna()
         if len(gain) > 1:

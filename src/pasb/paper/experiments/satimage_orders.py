@@ -15,7 +15,7 @@ import pandas as pd
 
 from pasb import datasets
 from pasb.paper import costs
-from pasb.paper.cells import Cell, Context, largest
+from pasb.paper.cells import SCHEMES, Cell, Context, largest
 from pasb.paper.chains import rows_of, run_chains, softplus_model
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.fitting import fitted_model
@@ -151,7 +151,7 @@ class SatimageOrders(Experiment):
         for direction, title in DIRECTIONS.items():
             value, above = PAPER[direction]
             rows.append([title, "the paper", number(value), f"{above} of 720", "-", "-", "-"])
-            for scheme, name in (("paper", "as printed"), ("exact", "our defaults")):
+            for scheme, name in SCHEMES.items():
                 own = frame[(frame["direction"] == direction) & (frame["scheme"] == scheme)]
                 fixed = own.loc[own["order"] != "inferred", "log_likelihood"]
                 line = own.loc[own["order"] == "inferred", "log_likelihood"]

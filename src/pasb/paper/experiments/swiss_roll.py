@@ -9,7 +9,7 @@ import pandas as pd
 
 from pasb import datasets
 from pasb.paper import costs
-from pasb.paper.cells import Cell, Context
+from pasb.paper.cells import SCHEMES, Cell, Context
 from pasb.paper.drawing import planes
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.markdown import number, table
@@ -100,7 +100,7 @@ class SwissRoll(Experiment):
         if not results:
             return "Not run yet."
         rows = []
-        for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+        for scheme, title in SCHEMES.items():
             mine = {own["what"][0]: own for own in results if own["scheme"] == scheme}
             rows += [
                 [
