@@ -19,7 +19,14 @@ from typer.testing import CliRunner
 from pasb.cli import app
 from pasb.paper import published
 from pasb.paper.cells import Cell, Context, keep, largest, path_of
-from pasb.paper.compare import against_published, explanations, overview, row_verdicts
+from pasb.paper.compare import (
+    EXPLAINED,
+    EXPLAINED_AS_PRINTED,
+    against_published,
+    explanations,
+    overview,
+    row_verdicts,
+)
 from pasb.paper.effective import batch_means, initial_sequence
 from pasb.paper.experiments import EXPERIMENTS
 from pasb.paper.fitting import fitted_model
@@ -455,3 +462,12 @@ def test_square101_says_how_many_chains_twenty_minutes_allow():
     told = EXPERIMENTS["square101"].section(results)
     assert "In 20 minutes one H200 runs 6 chains of each kind of the paper's 3600" in told
     assert "In 20 minutes" not in EXPERIMENTS["square101"].section(results[:1])
+
+
+def test_cells_that_were_looked_into_say_where():
+    frame = finished_cells({"svm": [60.0]}).assign(dataset="glass")
+    cells = against_published(frame, "error", {("glass", "svm"): 28.84})
+    assert "see [Glass](method.md#glass)." in explanations(cells, frame, "error")
+    method = (Path(__file__).parents[1] / "docs" / "method.md").read_text()
+    for section in (*EXPLAINED.values(), *EXPLAINED_AS_PRINTED.values()):
+        assert f"### {section}\n" in method

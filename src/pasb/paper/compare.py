@@ -22,6 +22,15 @@ from pasb.paper.models import BUDGETS, TITLES
 
 PUBLISHED_PARTITIONS = {"iris": 5, "wine": 5, "glass": 5}
 LIMIT = 2.0  # standard errors
+#: of a data set or of one of its cells, the section of method.md that has looked into it
+EXPLAINED = {
+    "glass": "Glass",
+    "waveform": "One order or all",
+    "dna, dt_msr": "The stacked model on dna",
+    "dna, amm": "The multi-hyperplane machine on dna",
+}
+#: the same of the algorithm as printed, by model
+EXPLAINED_AS_PRINTED = dict.fromkeys(("pasb_mlr", "pasb_robit_k6"), "Seeds as printed")
 
 
 def standard_error(percent: float, n: float) -> float:
@@ -233,4 +242,11 @@ def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) ->
         facts.append(f"all draws: {mine['error'].mean():.2f}")
     if "quick" in str(cell[f"{scheme}_budget"]):
         facts.append(f"budget {cell[f'{scheme}_budget']}, not the paper's sweeps")
+    dataset, model = cell["dataset"], cell["model"]
+    sections = [EXPLAINED.get(dataset), EXPLAINED.get(f"{dataset}, {model}")]
+    if scheme == "paper":
+        sections.append(EXPLAINED_AS_PRINTED.get(model))
+    links = [f"[{name}](method.md#{name.lower().replace(' ', '-')})" for name in sections if name]
+    if links:
+        facts.append(f"see {' and '.join(links)}")
     return "; ".join(facts) + "."

@@ -40,12 +40,6 @@ PARTITIONS = {
 #: of them with the algorithm as printed, which takes twice as long
 PRINTED_PARTITIONS = {"vehicle": 3, "segment": 2, "waveform": 2}
 
-ORDERS_OF_WAVEFORM = (
-    "On waveform all orders are alike, and the error depends on whether the chains that are "
-    "averaged have different ones: [One order or all](method.md#one-order-or-all) has the errors "
-    "of every order."
-)
-
 
 class ErrorRates(Experiment):
     """Every model fitted to every partition of every data set."""
@@ -141,7 +135,6 @@ class ErrorRates(Experiment):
                 overview(cells, "error cells"),
                 row_verdicts(cells),
                 explanations(cells, frame, "error"),
-                ORDERS_OF_WAVEFORM,
                 _every_cell(cells),
                 _what_the_paper_does_not_show(frame),
             ]

@@ -182,7 +182,9 @@ class Ess(Experiment):
             "initial sequence of autocorrelations of mcmcse 1.1 (see `pasb.paper.effective` for "
             "why); batch means, as in mcmcse from 1.2 on, are in the CSV. Probabilities that do "
             f"not vary at all have no effective sample size and are left out. Budgets: {budgets}. "
-            f"Cells with at least the paper's number, or with it in the interval: {held}."
+            f"Cells with at least the paper's number, or with it in the interval: {held}. Where "
+            "there are fewer as printed, see [Effective samples as "
+            "printed](method.md#effective-samples-as-printed)."
         )
         return text + "\n\n" + table([*rows_head, "verdict, in this order"], rows)
 
