@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pasb
 from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier
+from pasb.errors import DivergenceError
 from pasb.sticks import simulate_categories
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
@@ -512,3 +513,12 @@ class TestImport:
         with pytest.raises(AttributeError, match="no attribute 'nothing'"):
             _ = pasb.nothing
         assert "__version__" in dir(pasb)
+
+
+def test_a_sweep_that_breaks_down_says_what_to_do(monkeypatch):
+    def broken(*arguments):
+        raise np.linalg.LinAlgError("Array must not contain infs or NaNs.")
+
+    monkeypatch.setattr("pasb.sweep.Sweeper.sweep", broken)
+    with pytest.raises(DivergenceError, match="chain 0 broke down in sweep 1"):
+        classifier(n_chains=1).fit(X, Y)

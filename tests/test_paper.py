@@ -16,8 +16,9 @@ import pytest
 from scipy.stats import norm
 from typer.testing import CliRunner
 
+from pasb.binary.softplus import Softplus
 from pasb.cli import app
-from pasb.paper import published
+from pasb.paper import chains, published
 from pasb.paper.cells import Cell, Context, keep, largest, path_of
 from pasb.paper.compare import (
     EXPLAINED,
@@ -36,6 +37,8 @@ from pasb.paper.report import processor_time
 from pasb.paper.runner import run_cells
 from pasb.paper.running import estimate, run
 from pasb.paper.subset import some_rows
+from pasb.rows import Rows
+from pasb.sweep import Problem
 
 
 def ar1(phi, n, n_series, seed):
@@ -471,3 +474,29 @@ def test_cells_that_were_looked_into_say_where():
     method = (Path(__file__).parents[1] / "docs" / "method.md").read_text()
     for section in (*EXPLAINED.values(), *EXPLAINED_AS_PRINTED.values()):
         assert f"### {section}\n" in method
+
+
+def test_chains_that_ran_away_are_counted_and_left_out(tmp_path, monkeypatch):
+    where = chains._Cpu.where
+
+    def broken(machine):
+        found = where(machine)
+        found.parameters["coef"][1] = np.inf
+        return found
+
+    rows = Rows.of(np.ones((6, 1)), np.arange(6) % 3, 3)
+    problem = Problem(rows, Softplus(n_experts=1, n_layers=1), fixed_order=np.arange(3))
+    monkeypatch.setattr(chains._Cpu, "where", broken)
+    context = Context(tmp_path)
+    ended = chains.run_chains([problem] * 3, [0, 1, 2], 0, 2, 1, context, tmp_path / "x")
+    assert np.isfinite(ended.log_likelihood).tolist() == [True, False, True]
+
+    cell = Cell("satimage-orders", ("forward", "all"), "paper", "paper", 0)
+    values = [-1000.0, -1200.0, float("nan"), -5e7]  # a fair die has -7946
+    result = {
+        **cell._asdict(),
+        **{"engine": "cuda", "version": "0", "orders": ["012345", "102345", "201345", "301245"]},
+        "log_likelihood": values,
+    }
+    told = EXPERIMENTS["satimage-orders"].section([result])
+    assert "| -1200 / -1100 / -1000 | - | 2 | paper |" in told

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinarySampler, Keys
+from pasb.errors import DivergenceError
 from pasb.orders import Approximations
 from pasb.orders.evidences import Evidences
 from pasb.sweep import Problem, State, Sweeper
@@ -147,7 +148,10 @@ class Chain:
             self.state = self.sweeper.start(Keys(schedule.seed, self.index, 0))
         while self.n_done < until:
             accepted_before = self.state.swaps_accepted
-            self.sweeper.sweep(self.state, Keys(schedule.seed, self.index, self.n_done + 1))
+            try:
+                self.sweeper.sweep(self.state, Keys(schedule.seed, self.index, self.n_done + 1))
+            except np.linalg.LinAlgError as error:
+                raise self.diverged(str(error)) from error
             self.after_sweep(self.state.swaps_accepted - accepted_before)
             if after_sweep is not None and after_sweep(self):
                 break
@@ -159,6 +163,14 @@ class Chain:
         """Whether the state after the next sweep is kept."""
         done = self.n_done + 1 - self.schedule.n_warmup
         return done > 0 and done % self.schedule.thin == 0
+
+    def diverged(self, what: str) -> DivergenceError:
+        """The error of a sweep whose numbers are not finite any more."""
+        return DivergenceError(
+            f"chain {self.index} broke down in sweep {self.n_done + 1} ({what.rstrip('.')}): under "
+            "a prior that is nearly flat coefficients can run away. Use the default prior, or a "
+            "larger precision_shape"
+        )
 
     def after_sweep(self, swaps_accepted: int) -> None:
         """Count a sweep, and keep the state if it is one to keep."""

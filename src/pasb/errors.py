@@ -23,5 +23,9 @@ class EngineError(PasbError, RuntimeError):
     """A machine that cannot run what was asked of it."""
 
 
+class DivergenceError(PasbError, ArithmeticError):
+    """Parameters that ran away until numbers were not finite."""
+
+
 class ConvergenceWarning(UserWarning):
     """The draws are too few, or the chains disagree."""

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import monotonic
 
+import numpy as np
+
 from pasb.binary.base import Keys
 from pasb.chain import Chain
 from pasb.checkpoint import Checkpoint
@@ -131,6 +133,8 @@ class BatchRun(Run):
                 assert chain.state is not None
                 target = chain.state.parameters[name]
                 target[...] = own[..., : target.shape[-1]]
+                if not np.isfinite(target).all():
+                    raise chain.diverged(f"{name} is not finite")
         if names is None:
             guards = chains[0].sweeper.sampler.guards
             for name, count in batch.take_guards().items():

@@ -39,7 +39,8 @@ class Sums(NamedTuple):
     Attributes
     ----------
     log_likelihood : array of shape (chains,)
-        Mean over the last sweeps.
+        Mean over the last sweeps; NaN for a chain whose parameters ran away until they were
+        not finite.
     orders : array of shape (chains, categories)
         Of the last sweep.
     """
@@ -102,7 +103,12 @@ def run_chains(
             if number > n_sweeps - n_kept:
                 total = total + values
     file.unlink(missing_ok=True)
-    return Sums(total / n_kept, machine.where().orders)
+    end = machine.where()
+    sound = [
+        all(np.isfinite(own[c]).all() for own in end.parameters.values())
+        for c in range(len(problems))
+    ]
+    return Sums(np.where(sound, total / n_kept, np.nan), end.orders)
 
 
 def _resume(

@@ -18,16 +18,17 @@ import pandas as pd
 from pasb.paper.cells import ANY, SCHEMES
 from pasb.paper.costs import SHAPES
 from pasb.paper.markdown import number, table
-from pasb.paper.models import BUDGETS, TITLES
+from pasb.paper.models import BUDGETS, MODELS, TITLES, WITHOUT_SCHEME
 
 PUBLISHED_PARTITIONS = {"iris": 5, "wine": 5, "glass": 5}
 LIMIT = 2.0  # standard errors
-#: of a data set or of one of its cells, the section of method.md that has looked into it
+#: sections of method.md that have looked into a data set, or into one of its cells
 EXPLAINED = {
     "glass": "Glass",
-    "waveform": "One order or all",
     "dna, dt_msr": "The stacked model on dna",
     "dna, amm": "The multi-hyperplane machine on dna",
+    **{f"waveform, {model}": "One order or all" for model in MODELS if model not in WITHOUT_SCHEME},
+    **{f"satimage, {model}": "Satimage" for model in MODELS if model not in WITHOUT_SCHEME},
 }
 #: the same of the algorithm as printed, by model
 EXPLAINED_AS_PRINTED = dict.fromkeys(("pasb_mlr", "pasb_robit_k6"), "Seeds as printed")
