@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import isnan
 from pathlib import Path
 
 import pasb
@@ -131,7 +132,8 @@ def _hours(results: Results) -> list[str]:
     for result in results:
         if result["budget"] == "paper":
             engine = result["engine"]
-            spent[engine] += float(result.get(clock[engine]) or result["seconds"])
+            seconds = float(result.get(clock[engine]) or result["seconds"])
+            spent[engine] += 0.0 if isnan(seconds) else seconds
     return [f"{seconds / 3600:.2f}" if seconds else "-" for seconds in spent.values()]
 
 
