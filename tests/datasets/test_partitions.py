@@ -12,7 +12,7 @@ SIZES = {  # partitions, training rows, test rows
     "square": (10, 294, 126),
     "iris": (5, 120, 30),
     "wine": (5, 142, 36),
-    "glass": (5, 171, 43),
+    "glass": (10, 171, 43),
     "vehicle": (10, 592, 254),
     "waveform": (10, 500, 4500),
     "segment": (10, 231, 2079),
@@ -26,7 +26,8 @@ CHECKSUMS: dict[str, str] = {
     "cc144ef1 d180c028 cdf15ab1 7758d111 38765bd7",
     "iris": "d80c088c 1399a7fa f7d6016a 98b73b25 39d10f7b",
     "wine": "cebd8ff4 119a96ad cde7b4a6 b35e62ae 0a4d056d",
-    "glass": "b608b4bb 6a2de0ac 2e88514e fbb329a8 3427df19",
+    "glass": "b608b4bb 6a2de0ac 2e88514e fbb329a8 3427df19 "
+    "fbdb4dfe e8fa34ee 1d21f97f 906268fd 21b11719",
     "vehicle": "10279998 c4eacb54 f0ce5c62 06866b23 e7d8ec05 "
     "d5cf1d9b 9490e56e e25b9c50 95b82c27 1d4e6dd5",
     "waveform": "decf7ec5 0ed11451 e9e758d7 e0141243 eabc7440 "
