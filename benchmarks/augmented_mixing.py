@@ -14,19 +14,19 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
-from itertools import permutations
 
 import numpy as np
+from mean_of_orders import distinct_orders
 from report import write
 
 from pasb import StickLogisticClassifier, datasets
 from pasb.paper import published
 from pasb.paper.effective import initial_sequence
+from pasb.paper.experiments.ess import QUANTILES
 from pasb.paper.models import LOGISTIC_PRIOR, PRINTED
 
 SETS = ("square", "iris", "wine", "glass", "vehicle", "waveform", "segment", "dna", "satimage")
 SMALL = ("square", "iris", "wine", "vehicle", "waveform")
-QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9}
 N_TRIALS = 3
 
 
@@ -41,7 +41,7 @@ def sizes(part, trial: int, **changes) -> np.ndarray | None:
         warnings.simplefilter("ignore")
         try:
             model.fit(part.X_train, part.y_train)
-        except np.linalg.LinAlgError:
+        except ArithmeticError:
             return None
     draws = model.sample_proba(part.X_test)
     each = initial_sequence(draws.reshape(len(draws), -1))
@@ -65,9 +65,9 @@ def of_set(name: str) -> dict[str, dict[str, float]]:
         way: shares([sizes(part, trial, sticks=way) for trial in range(N_TRIALS)]) for way in ways
     }
     if name in SMALL:
-        orders = [o for o in permutations(np.unique(part.y_train).tolist()) if o[-2] < o[-1]]
+        orders = distinct_orders(np.unique(part.y_train))
         for way in ways:
-            each = [sizes(part, 0, sticks=way, order=list(order)) for order in orders]
+            each = [sizes(part, 0, sticks=way, order=order) for order in orders]
             figures[f"{way}, lowest of the orders"] = shares(each, np.min)
             figures[f"{way}, highest"] = shares(each, np.max)
     return figures

@@ -15,6 +15,7 @@ import numpy as np
 from report import write
 
 from pasb import datasets
+from pasb.paper.cells import SCHEMES
 from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
 
@@ -31,7 +32,7 @@ N_SEEDS = 8
 def of_cell(dataset: str, name: str) -> dict[str, dict[str, float]]:
     part = datasets.load(dataset).partition(0)
     figures = {}
-    for scheme, title in (("paper", "as printed"), ("exact", "our defaults")):
+    for scheme, title in SCHEMES.items():
         errors, orders = [], set()
         for seed in range(N_SEEDS):
             run = Run("quick", scheme, seed)

@@ -118,7 +118,7 @@ def processor_time(folder: Path, seed: int) -> str:
                 if result["budget"] == "paper" and result["engine"] == "cpu":
                     found[result["experiment"], result["what"], result["scheme"]] = result
             cells.update(experiment.cells("paper", ("paper", "exact"), seed))
-    hours = float(_hours(list(found.values()))[0].replace("-", "0"))
+    hours = _seconds(list(found.values()))["cpu"] / 3600
     return (
         f"The budget paper of all but square101 and satimage-orders: {len(found)} of {len(cells)} "
         f"cells on a CPU, {hours:.1f} core hours, that is {hours / 2:.1f} hours of two cores."
@@ -126,15 +126,19 @@ def processor_time(folder: Path, seed: int) -> str:
 
 
 def _hours(results: Results) -> list[str]:
+    return [f"{own / 3600:.2f}" if own else "-" for own in _seconds(results).values()]
+
+
+def _seconds(results: Results) -> dict[str, float]:
     """Of the cells with the budget paper: processor time on a CPU, by the clock on a GPU."""
     spent = {"cpu": 0.0, "cuda": 0.0}
     clock = {"cpu": "processor_seconds", "cuda": "seconds"}
     for result in results:
         if result["budget"] == "paper":
             engine = result["engine"]
-            seconds = float(result.get(clock[engine]) or result["seconds"])
-            spent[engine] += 0.0 if isnan(seconds) else seconds
-    return [f"{seconds / 3600:.2f}" if seconds else "-" for seconds in spent.values()]
+            own = float(result.get(clock[engine]) or result["seconds"])
+            spent[engine] += 0.0 if isnan(own) else own  # not measured
+    return spent
 
 
 def _anchor(title: str) -> str:

@@ -20,7 +20,7 @@ from pasb.paper.effective import batch_means, initial_sequence
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.experiments.error_rates import PARTITIONS
 from pasb.paper.markdown import number, table
-from pasb.paper.models import BUDGETS, LOGISTIC_PRIOR, PRINTED, Run
+from pasb.paper.models import BUDGETS, LOGISTIC_PRIOR, PRINTED, TITLES, Run
 from pasb.paper.subset import some_rows
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Ess(Experiment):
                 shift = 0.16 * (2 * column - 1)
                 at = np.arange(len(sets)) + shift
                 ax.scatter(paper, -at, s=60, marker=marker, facecolors="none",
-                           edgecolors=style.SOFT, label=f"{_title(model)}, paper")  # fmt: skip
+                           edgecolors=style.SOFT, label=f"{TITLES[model]}, paper")  # fmt: skip
                 for scheme, title in SCHEMES.items():
                     mine = frame[(frame["model"] == model) & (frame["scheme"] == scheme)]
                     mine = mine[mine["quantile"] == quantile]
@@ -122,7 +122,7 @@ class Ess(Experiment):
                         colour = style.COLOURS[{"paper": 2, "exact": 0}[scheme]]
                         values = [own.get(name, np.nan) for name in sets]
                         ax.scatter(values, -at, s=18, marker=marker, color=colour,
-                                   label=f"{_title(model)}, {title}")  # fmt: skip
+                                   label=f"{TITLES[model]}, {title}")  # fmt: skip
             ax.set_yticks(-np.arange(len(sets)), sets)
             ax.set_xlim(0, 1050)
             style.tidy(ax, grid="both")
@@ -167,9 +167,9 @@ class Ess(Experiment):
             row.append(" / ".join(words) or "not run")
             rows.append(row)
         rows_head = ["", "paper, Bayes MLR", "paper, paSB-MLR"]
-        rows_head += [f"{_title(model)}, {_scheme(scheme)}" for model, scheme in OURS]
+        rows_head += [f"{TITLES[model]}, {SCHEMES[scheme]}" for model, scheme in OURS]
         held = "; ".join(
-            f"{_title(model)}, {_scheme(scheme)}, {held} of {total} (in the median "
+            f"{TITLES[model]}, {SCHEMES[scheme]}, {held} of {total} (in the median "
             f"{np.median(shares[model, scheme]):.2f} of the paper's number)"
             for (model, scheme), (held, total) in counts.items()
             if total
@@ -259,11 +259,3 @@ def _interval(values: pd.Series) -> tuple[float, float]:
     mean = float(values.mean())
     half = 2 * float(values.std()) / len(values) ** 0.5 if len(values) > 1 else 0.0
     return mean - half, mean + half
-
-
-def _title(model: str) -> str:
-    return {"bayes_mlr": "Bayes MLR", "pasb_mlr": "paSB-MLR"}[model]
-
-
-def _scheme(scheme: str) -> str:
-    return SCHEMES[scheme]
