@@ -17,7 +17,7 @@ import pandas as pd
 
 from pasb.paper.cells import ANY, SCHEMES
 from pasb.paper.costs import SHAPES
-from pasb.paper.markdown import number, table
+from pasb.paper.markdown import anchor, number, table
 from pasb.paper.models import BUDGETS, MODELS, TITLES, WITHOUT_SCHEME
 
 PUBLISHED_PARTITIONS = {"iris": 5, "wine": 5, "glass": 5}
@@ -247,7 +247,7 @@ def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) ->
     sections = [EXPLAINED.get(dataset), EXPLAINED.get(f"{dataset}, {model}")]
     if scheme == "paper":
         sections.append(EXPLAINED_AS_PRINTED.get(model))
-    links = [f"[{name}](method.md#{name.lower().replace(' ', '-')})" for name in sections if name]
+    links = [f"[{name}](method.md#{anchor(name)})" for name in sections if name]
     if links:
         facts.append(f"see {' and '.join(links)}")
     return "; ".join(facts) + "."

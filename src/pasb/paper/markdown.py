@@ -35,3 +35,9 @@ def number(value: float, digits: int = 2) -> str:
 def folded(summary: str, text: str) -> str:
     """Text that opens on a click."""
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
+def anchor(title: str) -> str:
+    """The link to a title."""
+    kept = [c for c in title.lower() if c.isalnum() or c in " -"]
+    return "".join(kept).replace(" ", "-")

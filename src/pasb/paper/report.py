@@ -9,7 +9,7 @@ from pathlib import Path
 import pasb
 from pasb.paper.experiments import EXPERIMENTS
 from pasb.paper.experiments.base import Results
-from pasb.paper.markdown import table
+from pasb.paper.markdown import anchor, table
 from pasb.paper.models import BUDGETS
 from pasb.paper.outputs import header, results_of, write_outputs
 
@@ -89,7 +89,7 @@ def _state(folder: Path, seed: int) -> str:
     for name, experiment in EXPERIMENTS.items():
         found = results_of(experiment, folder, seed)
         have = {(result["what"], result["scheme"], result["budget"]) for result in found}
-        row = [f"[{name}](#{_anchor(experiment.title)})"]
+        row = [f"[{name}](#{anchor(experiment.title)})"]
         for budget in reversed(BUDGETS):
             counts = []
             for engine in ("cpu", "cuda") if experiment.for_gpu else ("cpu",):
@@ -139,8 +139,3 @@ def _seconds(results: Results) -> dict[str, float]:
             own = float(result.get(clock[engine]) or result["seconds"])
             spent[engine] += 0.0 if isnan(own) else own  # not measured
     return spent
-
-
-def _anchor(title: str) -> str:
-    kept = [c for c in title.lower() if c.isalnum() or c in " -"]
-    return "".join(kept).replace(" ", "-")
