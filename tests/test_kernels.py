@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -156,14 +157,41 @@ class TestGaussian:
     def test_qr_gives_the_same_draw(self, seed):
         rng = np.random.default_rng(seed)
         X, w, alpha = rng.normal(size=(40, 5)), rng.random(40), rng.random(5) + 0.1
-        linear, key = rng.normal(size=5), Keys(seed, 0, 0).at(0)
+        rows, centre, key = rng.normal(size=40), rng.normal(size=5), Keys(seed, 0, 0).at(0)
         precision = (X * w[:, None]).T @ X + np.diag(alpha)
         out = np.empty(5)
+        linear = X.T @ rows + alpha * centre
         draw_from_precision(precision, linear, key, np.empty(5), np.empty((5, 5)), out)
-        weights, by_qr = np.zeros(BLOCK), np.empty(5)
-        weights[:40] = w
-        draw_by_qr(blocked(X), weights, alpha, linear, key, np.empty(5), by_qr)
+        weights, linear_weights, by_qr = np.zeros(BLOCK), np.zeros(BLOCK), np.empty(5)
+        weights[:40], linear_weights[:40] = w, rows
+        work = key, np.empty(5), by_qr
+        draw_by_qr(blocked(X), weights, linear_weights, alpha, centre, *work)
         assert by_qr == pytest.approx(out)
+
+    def test_qr_is_exact_where_weights_differ_by_decades(self, seed):
+        """Against rational numbers; distances are in units of the law's own spread.
+
+        Weights of 1e14 beside a prior precision of 1e-12, and linear terms that would push a
+        predictor of a million to the other side: summed up they would leave nothing of the rest.
+        """
+        rng = np.random.default_rng(seed)
+        m, n = 40, 4
+        X = np.column_stack([np.ones(m), rng.random((m, n - 1))])
+        w = 10.0 ** np.where(rng.random(m) < 0.3, rng.uniform(2, 14, m), rng.uniform(-6, 0, m))
+        psi, alpha, centre = 1e6 * rng.normal(size=m), np.full(n, 1e-12), 1e6 * rng.normal(size=n)
+        rows = np.where(psi > 0, -2 * w * psi, np.sqrt(w))
+        weights, linear_weights = np.zeros(BLOCK), np.zeros(BLOCK)
+        weights[:m], linear_weights[:m] = w, rows
+        drawn, noise = np.empty(n), np.empty(n)
+        key, scale = Keys(seed, 0, 0).at(0), np.empty(n)
+        draw_by_qr(blocked(X), weights, linear_weights, alpha, centre, key, scale, drawn)
+        nothing = np.zeros(BLOCK), alpha, np.zeros(n)
+        draw_by_qr(blocked(X), weights, *nothing, key, scale, noise)
+        exact = np.vectorize(Fraction, otypes=[object])
+        Q = exact(X).T @ (exact(w)[:, None] * exact(X)) + np.diag(exact(alpha))
+        linear = exact(X).T @ exact(rows) + exact(alpha) * exact(centre)
+        off = exact(drawn - noise) - solve_exactly(Q, linear)
+        assert float(off @ Q @ off) ** 0.5 < 0.05
 
     @pytest.mark.parametrize("size", [3, 120])
     def test_cholesky_failure_is_reported_and_qr_still_works(self, size):
@@ -176,7 +204,8 @@ class TestGaussian:
         assert not draw_from_precision(precision, linear, key, *work, out)
         weights, draw = np.zeros(BLOCK), np.empty(size)
         weights[:1] = w
-        draw_by_qr(blocked(X), weights, alpha, linear, key, np.empty(size), draw)
+        nothing = np.zeros(BLOCK), alpha, np.ones(size)
+        draw_by_qr(blocked(X), weights, *nothing, key, np.empty(size), draw)
         assert np.isfinite(draw).all()
         # the data pin down x'b to within 1e-8; the rest is free to move with the prior
         assert abs(X[0] @ draw) < 1e-3 * np.linalg.norm(draw)
@@ -185,6 +214,20 @@ class TestGaussian:
         precision = np.full((2, 2), np.nan)
         work = np.empty(2), np.empty((2, 2))
         assert not draw_from_precision(precision, np.ones(2), np.uint64(1), *work, np.empty(2))
+
+
+def solve_exactly(matrix, right):
+    """Gaussian elimination, for entries that are rational numbers."""
+    n = len(right)
+    a = np.column_stack([matrix, right])
+    for j in range(n):
+        for i in range(j + 1, n):
+            a[i] = a[i] - a[j] * (a[i, j] / a[j, j])
+    for j in range(n - 1, -1, -1):
+        a[j] = a[j] / a[j, j]
+        for i in range(j):
+            a[i] = a[i] - a[j] * a[i, j]
+    return a[:, n]
 
 
 @pytest.mark.parametrize("precision", [0.5, "ard"])

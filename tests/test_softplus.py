@@ -463,14 +463,16 @@ def test_qr_fallback_is_counted_and_harmless(seed):
 def test_heavy_rows_give_the_draw_of_a_full_qr(heaviest, seed):
     rng = np.random.default_rng(seed)
     blocks, n = blocked(np.column_stack([np.ones(300), rng.normal(size=(300, 4))])), 5
-    weights, linear = np.zeros(2 * BLOCK), rng.normal(size=n)
-    weights[:300] = rng.random(300)
+    weights, linear_weights = np.zeros(2 * BLOCK), np.zeros(2 * BLOCK)
+    weights[:300], linear_weights[:300] = rng.random(300), rng.normal(size=300)
     weights[[3, 280]] = heaviest, 1e7
-    used, alpha = np.ones(2, dtype=np.bool_), rng.random(n)
+    linear_weights[5] = 1e9  # steep, and heavy by that
+    used, alpha, centre = np.ones(2, dtype=np.bool_), rng.random(n), rng.normal(size=n)
     full, ours, key = np.empty(n), np.empty(n), np.uint64(seed | 1)
-    draw_by_qr(blocks, weights, alpha, linear, key, np.empty(n), full)
+    draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, np.empty(n), full)
     work = np.empty((8, BLOCK)), np.empty((8, 8)), np.empty(n), np.empty((n, n))
-    draw_with_heavy_rows(blocks, weights, used, alpha, linear, key, *work, ours)
+    law = weights, linear_weights, used, alpha, centre
+    draw_with_heavy_rows(blocks, *law, key, *work, ours)
     assert ours == pytest.approx(full, rel=1e-6, abs=1e-8)
 
 

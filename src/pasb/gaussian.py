@@ -3,7 +3,8 @@
 Precision matrices of the form diag(alpha) + X'WX may mix scales of many decades.
 They are equilibrated to a unit diagonal first; should Cholesky fail nevertheless, a
 QR decomposition of [sqrt(W) X; sqrt(alpha)] gives the same factor without forming
-the matrix, hence the same law. The caller counts how often that happened.
+the matrix, hence the same law. The linear term goes through it row by row too: summed up,
+a heavy row's share would drown those of the others. The caller counts how often that happened.
 """
 
 from __future__ import annotations
@@ -75,14 +76,19 @@ def _lapack_cholesky(factor):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def _draw_with_factor(factor, scale, linear, key, out):
-    """``out = S (L^-T (L^-1 S linear + z))`` with z standard normal, S = diag(scale)."""
-    n = factor.shape[0]
-    for i in range(n):
+def solve_lower(factor, scale, linear, out):
+    """``out = L^-1 S linear``, S = diag(scale)."""
+    for i in range(factor.shape[0]):
         total = linear[i] * scale[i]
         for k in range(i):
             total -= factor[i, k] * out[k]
         out[i] = total / factor[i, i]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _add_noise_and_solve(factor, scale, key, out):
+    """``out = S L^-T (out + z)`` with z standard normal, S = diag(scale)."""
+    n = factor.shape[0]
     for i in range(n):
         z, _ = normal(open_stream(key, i))
         out[i] += z
@@ -103,7 +109,8 @@ def draw_from_precision(precision, linear, key, scale, factor, out):
     """
     if not equilibrated_cholesky(precision, scale, factor):
         return False
-    _draw_with_factor(factor, scale, linear, key, out)
+    solve_lower(factor, scale, linear, out)
+    _add_noise_and_solve(factor, scale, key, out)
     return True
 
 
@@ -141,22 +148,28 @@ def squared_distance(mode, scale, factor, at):
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def draw_by_qr(blocks, weights, alpha, linear, key, scale, out):
-    """Draw from N(Q^-1 linear, Q^-1), Q = diag(alpha) + X' diag(weights) X, by QR.
+def draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, scale, out):
+    """Draw from N(Q^-1 b, Q^-1), Q = A + X'WX and b = A centre + X' linear_weights, by QR.
 
-    Same law and, to rounding, the same draw as `draw_from_precision`; the condition
-    number that matters is the square root of Q's. X is given in blocks of rows, transposed.
+    W = diag(weights), A = diag(alpha). Same law and, to rounding, the same draw as
+    `draw_from_precision`; the condition number that matters is the square root of Q's. X is
+    given in blocks of rows, transposed; rows without weight do not count.
     """
     n = alpha.shape[0]
     n_blocks, _, size = blocks.shape
-    stacked = np.zeros((n_blocks * size + n, n))
+    n_rows = n_blocks * size
+    stacked = np.zeros((n_rows + n, n + 1))
     for k in range(n_blocks):
         for i in range(size):
             root = math.sqrt(weights[k * size + i])
-            for v in range(n):
-                stacked[k * size + i, v] = root * blocks[k, v, i]
+            if root > 0.0:
+                for v in range(n):
+                    stacked[k * size + i, v] = root * blocks[k, v, i]
+                stacked[k * size + i, n] = linear_weights[k * size + i] / root
     for v in range(n):
-        stacked[n_blocks * size + v, v] = math.sqrt(alpha[v])
+        root = math.sqrt(alpha[v])
+        stacked[n_rows + v, v] = root
+        stacked[n_rows + v, n] = root * centre[v]
     for v in range(n):
         scale[v] = 1.0 / math.sqrt(np.sum(stacked[:, v] ** 2))
         stacked[:, v] *= scale[v]
@@ -166,4 +179,5 @@ def draw_by_qr(blocks, weights, alpha, linear, key, scale, out):
         sign = -1.0 if upper[i, i] < 0.0 else 1.0
         for j in range(i, n):
             factor[j, i] = sign * upper[i, j]
-    _draw_with_factor(factor, scale, linear, key, out)
+        out[i] = sign * upper[i, n]
+    _add_noise_and_solve(factor, scale, key, out)

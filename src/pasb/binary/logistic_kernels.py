@@ -27,6 +27,7 @@ from pasb.vector import vector_log1p_exp_neg
 # Layers of the stream. For a plain int Numba would compile the callee once per value.
 LATENTS, COEFFICIENTS, PRECISIONS, SCALE = (np.int64(k) for k in range(4))
 NO_EXPERT = np.int64(0)
+LEAST_PRECISION, GREATEST_PRECISION = 1e-100, 1e100  # of nearly improper priors
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -68,7 +69,8 @@ def gibbs_step(
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
     if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
         return True
-    draw_by_qr(blocks, latents, precision, linear[:n], key, scale, coef)
+    centre = np.zeros(n)
+    draw_by_qr(blocks, latents, linear_weights, precision, centre, key, scale, coef)
     return False
 
 
@@ -113,13 +115,19 @@ def draw_latents(weights, bounds, parts, key, latents, linear_weights, used):
 
 
 @kernel
+def within_bounds(precision):
+    """The precision, but neither zero nor infinite."""
+    return min(max(precision, LEAST_PRECISION), GREATEST_PRECISION)
+
+
+@kernel
 def draw_precisions(coef, ard, shape, rate, key, precision):
     """alpha_v ~ Gamma(shape + 1/2, rate + b_v^2 / 2), unless it is fixed."""
     if not ard:
         return
     for v in range(coef.shape[0]):
         draw, _ = gamma(open_stream(key, v), shape + 0.5)
-        precision[v] = draw / (rate + 0.5 * coef[v] * coef[v])
+        precision[v] = within_bounds(draw / (rate + 0.5 * coef[v] * coef[v]))
 
 
 @kernel

@@ -131,7 +131,8 @@ def gibbs_step(
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
     if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
         return True
-    draw_by_qr(blocks, latents, precision, linear[:n], key, scale, coef)
+    centre = np.zeros(n)
+    draw_by_qr(blocks, latents, linear_weights, precision, centre, key, scale, coef)
     return False
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from pasb.binary.logistic_kernels import kernel
-from pasb.gaussian import draw_by_qr, equilibrated_cholesky
+from pasb.binary.softplus_rows import is_steep
+from pasb.gaussian import draw_by_qr, equilibrated_cholesky, solve_lower
 from pasb.rows import BLOCK, weighted_gram
 
 HEAVY = 1e6
@@ -18,36 +19,41 @@ HEAVY = 1e6
 
 @kernel
 def draw_with_heavy_rows(
-    blocks, weights, used, alpha, linear, key, scratch, gram, scale, factor, out
+    blocks, weights, linear_weights, used, alpha, centre, key, scratch, gram, scale, factor, out
 ):
-    """Draw `out` from N(Q^-1 linear, Q^-1), Q = diag(alpha) + X' diag(weights) X.
+    """Draw `out` from the law of `pasb.gaussian.draw_by_qr`, to rounding the same draw.
 
-    Same law and, to rounding, the same draw as `pasb.gaussian.draw_by_qr`. `scratch` to
-    `factor` are work space.
+    `scratch` to `factor` are work space.
     """
     n = alpha.shape[0]
     n_heavy = 0
-    light = np.empty(weights.size)
+    light, light_linear = np.empty(weights.size), np.empty(weights.size)
+    heavy = np.empty(weights.size, dtype=np.bool_)
     for i in range(weights.size):
-        heavy = weights[i] > HEAVY
-        n_heavy += heavy
-        light[i] = 0.0 if heavy else weights[i]
-    weighted_gram(blocks, light, light, used, scratch, gram, np.empty(gram.shape[0]))
+        heavy[i] = weights[i] > HEAVY or is_steep(weights[i], linear_weights[i])
+        n_heavy += heavy[i]
+        light[i] = 0.0 if heavy[i] else weights[i]
+        light_linear[i] = 0.0 if heavy[i] else linear_weights[i]
+    linear = np.empty(gram.shape[0])
+    weighted_gram(blocks, light, light_linear, used, scratch, gram, linear)
     for v in range(n):
         gram[v, v] += alpha[v]
+        linear[v] += alpha[v] * centre[v]
     if not equilibrated_cholesky(gram[:n, :n], scale, factor):
-        draw_by_qr(blocks, weights, alpha, linear, key, scale, out)
+        draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, scale, out)
         return
     # the factor's columns, scaled back, are n rows that have the Gram matrix of all light rows
     rows = np.zeros((1, n, n + n_heavy))
-    row_weights = np.ones(n + n_heavy)
+    row_weights, row_linear = np.ones(n + n_heavy), np.empty(n + n_heavy)
     for j in range(n):
         for v in range(j, n):
             rows[0, v, j] = factor[v, j] / scale[v]
+    solve_lower(factor, scale, linear[:n], row_linear)
     j = n
     for i in range(weights.size):
-        if weights[i] > HEAVY:
+        if heavy[i]:
             rows[0, :, j] = blocks[i // BLOCK, :n, i % BLOCK]
-            row_weights[j] = weights[i]
+            row_weights[j], row_linear[j] = weights[i], linear_weights[i]
             j += 1
-    draw_by_qr(rows, row_weights, np.zeros(n), linear, key, scale, out)
+    none = np.zeros(n)
+    draw_by_qr(rows, row_weights, row_linear, none, none, key, scale, out)

@@ -6,10 +6,9 @@ expert's latent count is not zero, its *exposure* starts from the time of the fi
 
 Which experts are active in a row is drawn for all of them together (`draw_arrivals`). Given
 that, experts know nothing of each other, and each is updated by itself (`update_expert`), by
-several threads if there are some. Of all latents only those of one expert are ever kept, the
-Polya-Gamma variables in place of a theta that is no longer needed, and a block of rows passes
-through the cache once a layer: predictors, latents and the share of the Gram matrix are
-computed while it is there.
+several threads if there are some. Of all latents only theta of one expert is ever kept, and a
+block of rows passes through the cache once a layer: predictors, latents and the share of the
+Gram matrix are computed while it is there.
 """
 
 from __future__ import annotations
@@ -20,7 +19,13 @@ from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_link import add_layer, exponentials
-from pasb.binary.softplus_rows import draw_active, draw_expert, draw_row_weight, expert_stream
+from pasb.binary.softplus_rows import (
+    draw_active,
+    draw_expert,
+    draw_row_weight,
+    expert_stream,
+    is_steep,
+)
 from pasb.gaussian import draw_from_precision
 from pasb.rows import BLOCK, add_block, linear_predictors
 from pasb.variates.scalar import open_stream, stream_key
@@ -132,9 +137,10 @@ def draw_latents(
 def draw_polya_gammas(psi, log_exposure, active, shape, labels, row, key, weights, linear):
     """Polya-Gamma variables of one block, and the rows' shares of the linear term.
 
-    Returns the number of frozen rows.
+    Returns the number of frozen rows, and whether a row is steep.
     """
     n_frozen = 0
+    some_steep = False
     for i in range(BLOCK):
         if labels[i] == ABSENT:
             weights[i] = 0.0
@@ -144,7 +150,39 @@ def draw_polya_gammas(psi, log_exposure, active, shape, labels, row, key, weight
             shape[i], np.float64(active[i]), psi[i] + log_exposure[i], open_stream(key, row + i)
         )
         n_frozen += frozen
-    return n_frozen
+        some_steep |= is_steep(weights[i], linear[i])
+    return n_frozen, some_steep
+
+
+@kernel
+def draw_all_polya_gammas(
+    blocks, labels, used, flags, expert, padded_coef, log_exposure, shape, key, active, psi
+):
+    """The Polya-Gamma variables and shares of all blocks once more, and this time kept.
+
+    Draws are named by their keys, so they are the same; only a QR needs all of them at once.
+    `shape` is that of every row, or BLOCK times the same.
+    """
+    n_rows = log_exposure.size
+    weights, shares = np.zeros(n_rows), np.zeros(n_rows)
+    for b in range(blocks.shape[0]):
+        start = b * BLOCK
+        rows = slice(start, start + BLOCK)
+        if used[b]:
+            get_flags(flags[rows], expert, active)
+            linear_predictors(blocks[b : b + 1], padded_coef, psi)
+            draw_polya_gammas(
+                psi[0],
+                log_exposure[rows],
+                active,
+                shape[rows] if shape.size == n_rows else shape,
+                labels[rows],
+                start,
+                key,
+                weights[rows],
+                shares[rows],
+            )
+    return weights, shares
 
 
 @kernel
@@ -180,8 +218,8 @@ def update_expert(
     """Latents of one expert from scratch, then its coefficients layer by layer, upward.
 
     `flags` has the byte of this expert of every row. `active` (BLOCK) to `q` are work space:
-    `thetas` is (layers above the first, or 1 if there are none, rows); `psi`, `log_q` and `q`
-    are (layers, BLOCK), and `q` has a row more. Returns the numbers of QR decompositions and of
+    `thetas` is (layers above the first, rows); `psi`, `log_q` and `q` are (layers, BLOCK), and
+    `q` has two rows more. Returns the numbers of QR decompositions and of
     frozen rows; `sums` becomes the number of active rows and the sum of the exposures.
     """
     n_layers, n = coef.shape
@@ -190,19 +228,17 @@ def update_expert(
     n_frozen = 0
     padded_coef[:, :n] = coef
     arrivals = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    shares = q[n_layers]
+    weights, shares = q[n_layers], q[n_layers + 1]
     for t in range(n_layers):
         layer = (np.int64(t) + 1) * KINDS
         key = stream_key(seed, chain, sweep, stick, expert, layer + LATENTS)
         gram[:, :] = 0.0
         linear[:] = 0.0
-        # theta of the layer above is read here for the last time; the top layer has none
-        weights = thetas[min(t, thetas.shape[0] - 1)]
+        some_steep = False
         for b in range(blocks.shape[0]):
             start = b * BLOCK
             rows = slice(start, start + BLOCK)
             if not used[b]:
-                weights[rows] = 0.0  # a QR reads all rows
                 continue
             get_flags(flags[rows], expert, active)
             if t == 0:
@@ -233,32 +269,50 @@ def update_expert(
                 add_layer(psi[t - 1], log_exposure[rows])
             if t == top:
                 q[0] = weight
-            n_frozen += draw_polya_gammas(
+            frozen, steep = draw_polya_gammas(
                 psi[t],
                 log_exposure[rows],
                 active,
-                q[0] if t == top else weights[rows],
+                q[0] if t == top else thetas[t, rows],
                 labels[rows],
                 start,
                 key,
-                weights[rows],
+                weights,
                 shares,
             )
-            add_block(blocks[b], weights[rows], shares, scratch, gram, linear)
+            n_frozen += frozen
+            some_steep |= steep
+            add_block(blocks[b], weights, shares, scratch, gram, linear)
         for v in range(n):
             gram[v, v] += precision[t, v]
             linear[v] -= precision[t, v] * coef[t, v]
-        key = stream_key(seed, chain, sweep, stick, expert, layer + COEFFICIENTS)
-        drawn = draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, step)
-        if not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
+        noise = stream_key(seed, chain, sweep, stick, expert, layer + COEFFICIENTS)
+        drawn = draw_from_precision(gram[:n, :n], linear[:n], noise, scale, factor, step)
+        if some_steep or not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
             n_qr += 1
+            if t == top:
+                q[0] = weight
+            all_weights, all_shares = draw_all_polya_gammas(
+                blocks,
+                labels,
+                used,
+                flags,
+                expert,
+                padded_coef[t : t + 1],
+                log_exposure,
+                thetas[t] if t < top else q[0],
+                key,
+                active,
+                psi[t : t + 1],
+            )
             draw_with_heavy_rows(
                 blocks,
-                weights,
+                all_weights,
+                all_shares,
                 used,
                 precision[t],
-                linear[:n],
-                key,
+                -coef[t],
+                noise,
                 scratch,
                 gram,
                 scale,

@@ -21,7 +21,9 @@ LOG_NOTHING = -720.0  # e^-720 times a gamma variable of a shape below 2 is belo
 NO_THETA = 1e-280  # so are all gamma variables of a shape below, times any scale there is
 NO_SHAPE = 1e-160  # PG(h, c) is zero in floating point for every h below
 EXPERT_SHIFT = np.uint64(12)  # draws of a row that an expert has to itself, in bits
-FROZEN = 1e20  # latent weight that stands for all larger ones
+LARGEST_SHAPE = 1e40  # of a Polya-Gamma variable; the rows of larger ones are frozen
+FROZEN = 1e14  # latent weight that stands for all larger ones
+STEEP = 1e8  # linear term beyond which sums lose those of others, for a weight of 1
 LOG_RARE = -60.0  # with rates below e^-60 two arrivals in one row do not happen
 
 
@@ -189,18 +191,24 @@ def draw_row(
             )
 
 
+@kernel
+def is_steep(weight, share):
+    """Whether the linear term of a row is too large to be summed up with those of others."""
+    return share * share > STEEP * STEEP * max(weight, 1.0)
+
+
 @inlined_sampler
 def draw_row_weight(shape, n, c, stream):
     """w ~ PG(shape + n, c) with c = psi + log exposure, and the row's linear term.
 
     The linear term is that of the step from the present coefficients, (n - shape) / 2 - w c:
     its parts nearly cancel, and for a theta of 1e17 nothing would be left of the coefficients
-    if that were left to the sums. A row with w > 1e20 keeps its psi to ten digits and more, so
-    a step of 1e-10 or so stands for the one that cannot be represented: it is *frozen*.
+    if that were left to the sums. A row with w > 1e14 keeps its psi, so a step of 1e-7 stands
+    for a shorter one: it is *frozen*. The last value says whether that is so.
     """
     if shape + n < NO_SHAPE:
         return 0.0, -0.5 * shape, False
-    w, _ = polya_gamma(stream, min(shape + n, FROZEN * FROZEN), c)
+    w, _ = polya_gamma(stream, min(shape + n, LARGEST_SHAPE), c)
     if w > FROZEN:
         return FROZEN, 0.0, True
     return w, 0.5 * (n - shape) - w * c, False

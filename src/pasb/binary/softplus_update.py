@@ -140,7 +140,7 @@ def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
     return (
         np.zeros(BLOCK, dtype=np.int8),
         np.zeros(n_blocks * BLOCK),
-        np.zeros((max(1, n_layers - 1), n_blocks * BLOCK)),
+        np.zeros((n_layers - 1, n_blocks * BLOCK)),
         np.zeros((n_padded, BLOCK)),
         np.zeros((n_padded, n_padded)),
         np.zeros(n_padded),
@@ -150,5 +150,5 @@ def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
         np.zeros((n_layers, n_padded)),
         np.zeros((n_layers, BLOCK)),
         np.zeros((n_layers, BLOCK)),
-        np.zeros((n_layers + 1, BLOCK)),
+        np.zeros((n_layers + 2, BLOCK)),
     )

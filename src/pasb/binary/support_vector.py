@@ -28,13 +28,19 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, BinarySampler, Keys, Parameters
 from pasb.binary.linear import positive
-from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, PRECISIONS, normals
+from pasb.binary.logistic_kernels import (
+    COEFFICIENTS,
+    GREATEST_PRECISION,
+    LATENTS,
+    LEAST_PRECISION,
+    PRECISIONS,
+    normals,
+    within_bounds,
+)
 from pasb.binary.support_vector_fit import KernelFits
 from pasb.binary.support_vector_kernels import (
     ARD,
     FIXED,
-    GREATEST_PRECISION,
-    LEAST_PRECISION,
     SHARED,
     dense_step,
     draw_latents,
@@ -42,7 +48,6 @@ from pasb.binary.support_vector_kernels import (
     draw_prior,
     joint_step,
     spike_and_slab_step,
-    within_bounds,
 )
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
 from pasb.rows import BLOCK, TILE, Rows

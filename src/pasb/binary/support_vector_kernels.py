@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
-from pasb.binary.logistic_kernels import kernel
+from pasb.binary.logistic_kernels import kernel, within_bounds
 from pasb.binary.support_vector_link import log_odds
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import BLOCK, TILE, _tile, elementwise, summing, weighted_gram
@@ -27,7 +27,6 @@ from pasb.variates.scalar import (
 # 1/w of a row on the hinge has no mean; beyond this it only ties the row faster to the hinge
 GREATEST_LATENT = 1e12
 FARTHEST = 1e300
-LEAST_PRECISION, GREATEST_PRECISION = 1e-100, 1e100  # of nearly improper priors
 
 PANEL = 32  # columns, 64 kB of a block
 
@@ -89,7 +88,8 @@ def dense_step(
         gram[v, v] += precision[v]
     if draw_from_precision(gram[:n, :n], linear[:n], key, scale[:n], factor[:n, :n], coef):
         return True
-    draw_by_qr(blocks, pull, precision, linear[:n], key, scale[:n], coef)
+    centre = np.zeros(n)
+    draw_by_qr(blocks, pull, linear_weights, precision, centre, key, scale[:n], coef)
     return False
 
 
@@ -254,12 +254,6 @@ def _add_column(blocks, which, v, pull, change, residual):
         r = residual[k * BLOCK : (k + 1) * BLOCK]
         for i in range(BLOCK):
             r[i] += change * p[i] * x[i]
-
-
-@kernel
-def within_bounds(precision):
-    """The precision, but neither zero nor infinite."""
-    return min(max(precision, LEAST_PRECISION), GREATEST_PRECISION)
 
 
 @kernel

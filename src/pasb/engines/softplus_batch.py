@@ -134,7 +134,7 @@ class SoftplusBatch:
 
     @property
     def _stack(self) -> int:
-        return 8 * self.n_columns * (self.n_rows + self.n_columns)
+        return 8 * (self.n_columns + 1) * (self.n_rows + self.n_columns)
 
     @property
     def _n_stacks(self) -> int:
@@ -184,7 +184,7 @@ class SoftplusBatch:
             "factors": (v, n, n),
             "scales": (v, n),
             "works": (v, n),
-            "stacks": (self._n_stacks, n, rows + n),
+            "stacks": (self._n_stacks, n + 1, rows + n),
             "n_active": (self.n_problems, self.n_experts),
             "exposure": (self.n_problems, self.n_experts),
             "all_psi": (slots, self.n_experts, t, rows),
@@ -194,6 +194,7 @@ class SoftplusBatch:
             self._put(name, xp.zeros(shape))
         self._put("row_active", xp.zeros((v, rows), dtype=np.int8))
         self._put("failed", xp.zeros(v, dtype=np.int32))
+        self._put("some_steep", xp.zeros(v, dtype=np.int32))
         self._put("sweep", xp.zeros(1, dtype=np.int64))
         self._put("guards", xp.zeros(2, dtype=np.int64))
         for name in ("psi", "theta", "own_coef"):  # layer by layer
@@ -288,6 +289,8 @@ class SoftplusBatch:
             xp.matmul(self._by_table("shares"), arrays["by_row"], out=self._by_table("linear"))
             self._play(f"coefficients {layer}", partial(self._draw_coefficients, layer))
             xp.matmul(self._by_table("light"), arrays["products"], out=self._by_table("gram"))
+            self._play("light shares", partial(self._lighten, "shares"))
+            xp.matmul(self._by_table("light"), arrays["by_row"], out=self._by_table("linear"))
             self._play(f"rest {layer}", partial(self._draw_rest, layer))
             self._predict(layer)
         self._play("hyperparameters", self._draw_hyperparameters)
@@ -320,7 +323,8 @@ class SoftplusBatch:
             (self._row_blocks, self.n_vectors),
             THREADS,
             *(f"psi {layer}", "log_exposure", "row_active", shape, layer),
-            *("names", "parts", "category", "sweep", "weights", "shares", "guards"),
+            *("names", "parts", "category", "sweep", "weights", "shares"),
+            *("some_steep", "guards"),
         )
 
     def _add_exposure(self, layer: int) -> None:
@@ -335,20 +339,25 @@ class SoftplusBatch:
             self.n_vectors,
             THREADS if self.n_columns < MANY_COLUMNS else MANY_THREADS,
             *("gram", "linear", "precision", layer, "slots", "names", "sweep"),
-            *("factors", "scales", "works", f"own_coef {layer}", "coef", "failed"),
+            *("factors", "scales", "works", f"own_coef {layer}", "coef", "some_steep", "failed"),
         )
+        self._lighten("weights")
+
+    def _lighten(self, values: str) -> None:
+        """Weights or shares of failed vectors, without those of heavy rows."""
         grid = (self._row_blocks, self.n_vectors)
-        self._launch(reflections.lighten, grid, THREADS, "weights", "failed", "light")
+        arrays = (values, "weights", "shares", "failed", "light")
+        self._launch(reflections.lighten, grid, THREADS, *arrays)
 
     def _draw_rest(self, layer: int) -> None:
-        """Those where it does not; `gram` is now that of the light rows."""
+        """Those where it does not; `gram` and `linear` are now those of the light rows."""
         self._launch(
             reflections.draw_by_reflections,
             self._n_stacks,
             MANY_THREADS,
-            *("table", "weights", "gram", "linear", "precision", layer, "slots", "names", "sweep"),
-            *("stacks", "factors", "scales", "works", f"own_coef {layer}", "coef"),
-            *("failed", "guards"),
+            *("table", "weights", "shares", "gram", "linear", "precision", layer),
+            *("slots", "names", "sweep", "stacks", "factors", "scales", "works"),
+            *(f"own_coef {layer}", "coef", "failed", "guards"),
         )
 
     def _draw_hyperparameters(self) -> None:

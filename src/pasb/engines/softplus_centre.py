@@ -89,20 +89,28 @@ def equilibrate(gram, alpha, scale, factor, n):
 
 
 @cuda.jit(device=True)
-def draw_with_factor(factor, scale, linear, key, n, thread, step, work, out):
-    """Add S L^-T (L^-1 S linear + z) to `out`, by the threads of a block."""
+def solve_lower(factor, scale, linear, n, thread, step, out):
+    """``out = L^-1 S linear``, by the threads of a block."""
     for v in range(thread, n, step):
-        work[v] = linear[v] * scale[v]
+        out[v] = linear[v] * scale[v]
     cuda.syncthreads()
     # an entry is divided by its pivot where it is used, and once more in the end
     for j in range(n):
-        solved = work[j] / factor[j, j]
+        solved = out[j] / factor[j, j]
         for v in range(j + 1 + thread, n, step):
-            work[v] -= factor[j, v] * solved
+            out[v] -= factor[j, v] * solved
         cuda.syncthreads()
     for v in range(thread, n, step):
+        out[v] /= factor[v, v]
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def add_noise_and_solve(factor, scale, key, n, thread, step, work, out):
+    """Add S L^-T (work + z) to `out`, by the threads of a block; `work` is written over."""
+    for v in range(thread, n, step):
         z, _ = normal(open_stream(key, v))
-        work[v] = work[v] / factor[v, v] + z
+        work[v] += z
     cuda.syncthreads()
     for j in range(n - 1, -1, -1):
         solved = work[j] / factor[j, j]
@@ -128,13 +136,14 @@ def draw_coefficients(
     works,
     own_coef,
     coef,
+    some_steep,
     failed,
 ):
     """The coefficients of one layer given the sums; one block a vector.
 
     `gram` has the lower triangle, row by row; `own_coef` are the vectors' coefficients of the
-    layer, `coef` and `precision` those of all slots. Where Cholesky fails, `failed` says so
-    and nothing is drawn: that is left to `pasb.engines.softplus_reflections`.
+    layer, `coef` and `precision` those of all slots. Where Cholesky fails, or a row is steep,
+    `failed` says so and nothing is drawn: that is left to `pasb.engines.softplus_reflections`.
     """
     vector = cuda.blockIdx.x
     n = linear.shape[1]
@@ -144,19 +153,25 @@ def draw_coefficients(
     factor, scale = factors[vector], scales[vector]
     alpha, beta, right = precision[slot, expert, layer], own_coef[vector], linear[vector]
     i0, step = cuda.threadIdx.x, cuda.blockDim.x
+    steep = some_steep[vector] != 0
+    cuda.syncthreads()
+    if i0 == 0:
+        some_steep[vector] = 0  # for the next layer
     for v in range(i0, n, step):
         right[v] -= alpha[v] * beta[v]
     least = equilibrate(gram[vector], alpha, scale, factor, n)
     if least >= 0.0:
         least = factorise(factor, n)
-    if least < LEAST_PIVOT:
+    if steep or least < LEAST_PIVOT:
         if i0 == 0:
             failed[vector] = 1
         return
     if i0 == 0:
         failed[vector] = 0
     key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
-    draw_with_factor(factor, scale, right, key, n, i0, step, works[vector], beta)
+    work = works[vector]
+    solve_lower(factor, scale, right, n, i0, step, work)
+    add_noise_and_solve(factor, scale, key, n, i0, step, work, beta)
     for v in range(i0, n, step):
         coef[slot, expert, layer, v] = beta[v]
 

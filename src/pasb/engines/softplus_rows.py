@@ -24,6 +24,7 @@ from pasb.engines.parts import block_sum, key_of, open_stream, with_layer
 
 draw_row = shared(softplus_rows.draw_row)
 draw_row_weight = shared(softplus_rows.draw_row_weight)
+is_steep = shared(softplus_rows.is_steep)
 
 
 @cuda.jit
@@ -44,11 +45,24 @@ def gather(slots, coef, weight, own_coef, own_weight):
 
 @cuda.jit
 def polya_gammas(
-    psi, log_exposure, active, shape, layer, names, parts, category, sweep, weights, linear, guards
+    psi,
+    log_exposure,
+    active,
+    shape,
+    layer,
+    names,
+    parts,
+    category,
+    sweep,
+    weights,
+    linear,
+    some_steep,
+    guards,
 ):
     """w ~ PG(shape + n, psi + log exposure) of one layer; a block's second index is the vector.
 
-    `shape` is (vectors, rows), or (vectors, 1) where it is the same for all rows.
+    `shape` is (vectors, rows), or (vectors, 1) where it is the same for all rows. `some_steep`
+    becomes 1 for vectors with a steep row.
     """
     row = cuda.grid(1)
     vector = cuda.blockIdx.y
@@ -66,11 +80,13 @@ def polya_gammas(
     h = shape[vector, row if shape.shape[1] > 1 else 0]
     c = psi[vector, row] + log_exposure[vector, row]
     n = np.float64(active[vector, row])
-    w, share, stuck = draw_row_weight(h, n, c, open_stream(key, row))
+    w, share, frozen = draw_row_weight(h, n, c, open_stream(key, row))
     weights[vector, row] = w
     linear[vector, row] = share
-    if stuck:
+    if frozen:
         cuda.atomic.add(guards, 1, 1)
+    if is_steep(w, share):
+        some_steep[vector] = 1
 
 
 @cuda.jit

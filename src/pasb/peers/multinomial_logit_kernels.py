@@ -91,7 +91,8 @@ def softmax_sweep(
             gram[v, v] += precision[s, v]
         key = stream_key(seed, chain, sweep, s, NO_EXPERT, COEFFICIENTS)
         if not draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef[s]):
-            draw_by_qr(blocks, latents, precision[s], linear[:n], key, scale, coef[s])
+            centre = np.zeros(n)
+            draw_by_qr(blocks, latents, linear_weights, precision[s], centre, key, scale, coef[s])
             fallbacks += 1
         padded[0, :n] = coef[s]
         linear_predictors(blocks, padded, eta[s : s + 1])
