@@ -336,7 +336,8 @@ def test_the_installed_command(folder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_an_interrupt_saves_what_was_drawn(folder, tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_saves_what_was_drawn(folder, tmp_path, stop):
     out, saved = tmp_path / "m.pasb", tmp_path / "saved"
     code = "from pasb.cli import main; main()"
     command = [
@@ -349,7 +350,7 @@ def test_an_interrupt_saves_what_was_drawn(folder, tmp_path):
         while not saved.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(2)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(stop)
         printed, complaints = process.communicate(timeout=60)
     assert process.returncode == 0, complaints.decode()
     model = pasb.load(out)

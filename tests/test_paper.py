@@ -467,6 +467,25 @@ def test_square101_says_how_many_chains_twenty_minutes_allow():
     assert "In 20 minutes" not in EXPERIMENTS["square101"].section(results[:1])
 
 
+def test_square101_counts_chains_that_ran_away():
+    common = {"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000, "seconds": 8.0}
+    logs = {"fixed": [-2300.0, np.nan, -2500.0, np.nan], "inferred": [np.nan] * 4}
+    results = [
+        {
+            **Cell("square101", (kind, 0, 4), "paper", "paper", 0)._asdict(),
+            **common,
+            "log_likelihood": values,
+            "stick_of_frame": [1, 9, 3, 9],
+        }
+        for kind, values in logs.items()
+    ]
+    experiment = EXPERIMENTS["square101"]
+    fixed, inferred = experiment.section(results).splitlines()[4:6]
+    assert "| 2 | -2400 | -2500 to -2300 | 1, 2 |" in fixed
+    assert "| 4 | - | - to - | 0, 0 |" in inferred
+    assert experiment.figure(results) is not None
+
+
 def test_cells_that_were_looked_into_say_where():
     frame = finished_cells({"svm": [60.0]}).assign(dataset="glass")
     cells = against_published(frame, "error", {("glass", "svm"): 28.84})

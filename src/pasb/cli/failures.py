@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,15 +24,16 @@ class UsageError(PasbError, ValueError):
 
 @contextmanager
 def reported(traceback: bool = False) -> Iterator[None]:
-    """Turn errors into a message on stderr and an exit code.
+    """Turn errors into a message on stderr and an exit code, and SIGTERM into an interrupt.
 
     Parameters
     ----------
     traceback : bool
-        Let them through instead, for those who look for a bug.
+        Let errors through instead, for those who look for a bug.
     """
     try:
-        yield
+        with _terminable():
+            yield
     except (typer.Exit, typer.Abort, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -38,6 +41,19 @@ def reported(traceback: bool = False) -> Iterator[None]:
             raise
         typer.echo(f"Error: {_message(error)}", err=True)
         raise typer.Exit(REFUSED if _is_refusal(error) else FAILED) from None
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a batch system, which sends SIGTERM when time is up, stop a run as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():  # they must not
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _is_refusal(error: Exception) -> bool:

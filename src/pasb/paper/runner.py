@@ -110,7 +110,7 @@ def _in_processes(
         busy = [future for future in running if future.running()]
         if wait(busy, timeout=PATIENCE).not_done:  # in what knows no stopping
             for worker in workers:
-                worker.terminate()
+                worker.kill()
         raise
     pool.shutdown()
 
@@ -118,7 +118,8 @@ def _in_processes(
 def _start_worker(stop: Any) -> None:
     global _stop
     _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent tells when to stop
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_IGN)  # the parent tells when to stop
 
 
 def _work(cell: Cell, context: Context) -> dict[str, Any] | None:

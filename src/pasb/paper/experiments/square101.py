@@ -114,7 +114,7 @@ class Square101(Experiment):
             return None
         frame = _frame(results)
         scheme = "exact" if "exact" in set(frame["scheme"]) else "paper"
-        frame = frame[frame["scheme"] == scheme]
+        frame = frame[frame["scheme"] == scheme].dropna(subset="log_likelihood")
         figure = style.new_figure(8.4, 3.6)
         left, right = figure.subplots(1, 2)
         _draw_squares(left)
@@ -137,17 +137,18 @@ class Square101(Experiment):
         frame = _frame(results)
         rows = []
         for (scheme, kind), own in frame.groupby(["scheme", "kind"], sort=False):
-            values = own["log_likelihood"]
             on_gpu = own.loc[own["engine"] == "cuda", "seconds"]
-            sticks = own["stick_of_frame"]
+            sound = own.dropna(subset="log_likelihood")
+            values, sticks = sound["log_likelihood"], sound["stick_of_frame"]
             rows.append(
                 [
                     SCHEMES[str(scheme)],
                     KINDS[str(kind)],
                     len(own),
                     f"{own['sweeps'].min()} of {own['n_rows'].max()} rows",
+                    len(own) - len(sound),
                     number(values.mean(), 0),
-                    f"{values.min():.0f} to {values.max():.0f}",
+                    f"{number(values.min(), 0)} to {number(values.max(), 0)}",
                     f"{(sticks == 1).sum()}, {(sticks <= 5).sum()}",
                     number(on_gpu.mean(), 0) if len(on_gpu) else "-",
                     " and ".join(dict.fromkeys(own["budget"])),
@@ -159,9 +160,10 @@ class Square101(Experiment):
             "overlap; all below -4000 for random orders that stay fixed. In the end 3482 of 3600 "
             "paSB chains have the frame on the first stick, and all on one of the first five. As "
             "printed, chains start from a random order; our defaults start from an order searched "
-            "by penalised fits."
+            "by penalised fits. Chains whose numbers ran away, until they were not finite, are "
+            "counted and left out."
         )
-        head = ["scheme", "kind", "chains", "sweeps", "mean log-likelihood", "range"]
+        head = ["scheme", "kind", "chains", "sweeps", "ran away", "mean log-likelihood", "range"]
         head += ["frame on stick 1, on 1 to 5", "seconds a chain on an H200", "budget"]
         return "\n\n".join([text, table(head, rows), *_in_minutes(frame)])
 
@@ -238,6 +240,5 @@ def _frame(results: Results) -> pd.DataFrame:
             }
             for k in range(size)
         ]
-    finite = [row for row in rows if np.isfinite(row["log_likelihood"])]
-    best = largest(finite, lambda row: (row["scheme"], row["kind"], row["chain"]))
+    best = largest(rows, lambda row: (row["scheme"], row["kind"], row["chain"]))
     return pd.DataFrame(best).sort_values(["scheme", "kind", "chain"], ignore_index=True)
