@@ -20,7 +20,8 @@ from pasb import datasets
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
 from pasb.engines.device import array_module
-from pasb.engines.softplus_batch import Place, SoftplusBatch
+from pasb.engines.softplus_arrays import Place
+from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.rows import Rows
 from pasb.scaling import Scaling
 from pasb.sweep import Problem, Sweeper

@@ -12,7 +12,8 @@ from pasb.binary import softplus_kernels
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
 from pasb.engines import softplus_batch, softplus_centre, softplus_reflections
-from pasb.engines.softplus_batch import Place, SoftplusBatch
+from pasb.engines.softplus_arrays import Place
+from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.rows import Rows
 from pasb.sweep import Problem, Sweeper
 
@@ -191,9 +192,9 @@ def test_out_of_memory_says_what_fits():
     script = """
 import numpy as np
 from pasb import SoftplusClassifier
-from pasb.engines import softplus_batch
+from pasb.engines import softplus_arrays
 from pasb.errors import EngineError
-softplus_batch.free_bytes = lambda xp: 300_000
+softplus_arrays.free_bytes = lambda xp: 300_000
 X, y = np.random.default_rng(0).normal(size=(9, 1)), np.arange(9) % 3
 try:
     SoftplusClassifier(engine="cuda", n_chains=500, order=[0, 1, 2]).fit(X, y)

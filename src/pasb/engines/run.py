@@ -19,7 +19,8 @@ from pasb.chain import Chain
 from pasb.checkpoint import Checkpoint
 from pasb.engines.device import array_module
 from pasb.engines.pilot import Pilot
-from pasb.engines.softplus_batch import Place, SoftplusBatch
+from pasb.engines.softplus_arrays import Place
+from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.progress import Progress
 from pasb.sampling import CHECKPOINT_SECONDS, Run
 

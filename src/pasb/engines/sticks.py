@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import ABSENT, Keys
-from pasb.engines.softplus_batch import STATE, Place, SoftplusBatch
+from pasb.engines.softplus_arrays import STATE, Place
+from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.sweep import Problem
 
 
