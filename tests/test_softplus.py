@@ -15,7 +15,7 @@ from pasb.binary.logistic import Logistic
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_kernels import draw_latents, get_flags, put_flags
-from pasb.binary.softplus_rows import draw_active, log_expm1
+from pasb.binary.softplus_rows import FROZEN, draw_active, draw_row_weight, log_expm1
 from pasb.gaussian import draw_by_qr
 from pasb.rows import BLOCK, Rows, blocked
 from pasb.sticks import simulate_categories
@@ -457,6 +457,21 @@ def test_qr_fallback_is_counted_and_harmless(seed):
         assert np.isfinite(parameters["weight"]).all()
         assert np.abs(parameters["coef"][0]).max() < 100
     assert sampler.guards["qr_fallbacks"] > 10
+
+
+@pytest.mark.parametrize("shape", [1e20, 1e60])
+def test_frozen_rows_go_where_they_would(shape):
+    """A huge theta turns a positive predictor round, and leaves a negative one where it is."""
+
+    @njit
+    def drawn(c):
+        return draw_row_weight(shape, 0.0, c, open_stream(np.uint64(5), 0))
+
+    for c, step in ((40.0, -80.0), (-40.0, 0.0)):
+        weight, share, frozen = drawn(c)
+        assert frozen
+        assert weight == FROZEN
+        assert share / weight == pytest.approx(step, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("heaviest", [1e7, 1e12])

@@ -203,12 +203,14 @@ def draw_row_weight(shape, n, c, stream):
 
     The linear term is that of the step from the present coefficients, (n - shape) / 2 - w c:
     its parts nearly cancel, and for a theta of 1e17 nothing would be left of the coefficients
-    if that were left to the sums. A row with w > 1e14 keeps its psi, so a step of 1e-7 stands
-    for a shorter one: it is *frozen*. The last value says whether that is so.
+    if that were left to the sums. A row with w > 1e14 is *frozen*, as the last value says: it
+    gets the weight 1e14 and a term of the same ratio to it, so that its predictor goes where it
+    would, to within 1e-7.
     """
     if shape + n < NO_SHAPE:
         return 0.0, -0.5 * shape, False
-    w, _ = polya_gamma(stream, min(shape + n, LARGEST_SHAPE), c)
+    h = min(shape, LARGEST_SHAPE)
+    w, _ = polya_gamma(stream, h + n, c)
     if w > FROZEN:
-        return FROZEN, 0.0, True
-    return w, 0.5 * (n - shape) - w * c, False
+        return FROZEN, FROZEN * (0.5 * (n - h) / w - c), True
+    return w, 0.5 * (n - h) - w * c, False
