@@ -219,8 +219,8 @@ def update_expert(
 
     `flags` has the byte of this expert of every row. `active` (BLOCK) to `q` are work space:
     `thetas` is (layers above the first, rows); `psi`, `log_q` and `q` are (layers, BLOCK), and
-    `q` has two rows more. Returns the numbers of QR decompositions and of
-    frozen rows; `sums` becomes the number of active rows and the sum of the exposures.
+    `q` has two rows more. Returns the numbers of QR decompositions and of frozen rows; `sums`
+    becomes the number of active rows and the sum of the exposures.
     """
     n_layers, n = coef.shape
     top = n_layers - 1
@@ -229,6 +229,7 @@ def update_expert(
     padded_coef[:, :n] = coef
     arrivals = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
     weights, shares = q[n_layers], q[n_layers + 1]
+    q[0] = weight  # the shape of the top layer, the same in every row
     for t in range(n_layers):
         layer = (np.int64(t) + 1) * KINDS
         key = stream_key(seed, chain, sweep, stick, expert, layer + LATENTS)
@@ -267,8 +268,6 @@ def update_expert(
                 # the layer below has new coefficients, this one has not
                 linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
                 add_layer(psi[t - 1], log_exposure[rows])
-            if t == top:
-                q[0] = weight
             frozen, steep = draw_polya_gammas(
                 psi[t],
                 log_exposure[rows],
@@ -290,8 +289,6 @@ def update_expert(
         drawn = draw_from_precision(gram[:n, :n], linear[:n], noise, scale, factor, step)
         if some_steep or not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
             n_qr += 1
-            if t == top:
-                q[0] = weight
             all_weights, all_shares = draw_all_polya_gammas(
                 blocks,
                 labels,
