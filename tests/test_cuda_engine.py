@@ -32,7 +32,9 @@ for case, (settings, fails) in enumerate(cases):
     limits = (2.0, 1e6) if case == 1 else (1e-7, 0.1)
     softplus_reflections.LEAST_LIGHT, softplus_reflections.HEAVY = limits
     softplus_batch.MANY_SWAPS = 0 if case == 3 else 10_000
-    problem = Problem(rows, Softplus(n_experts=2, n_layers=2), swaps_only=True, **settings)
+    wide = case == 0  # a prior with precisions below their bound
+    model = Softplus(n_experts=2, n_layers=2, rate=1e12 if wide else 8.0)
+    problem = Problem(rows, model, swaps_only=True, **settings)
     sweeper = Sweeper(problem)
     state = sweeper.start(Keys(5, 1, 0))
     paper = problem.scheme == "paper"
@@ -46,7 +48,10 @@ for case, (settings, fails) in enumerate(cases):
         assert abs(log_likelihood - state.log_likelihood) < 1e-9
         for name, values in batch.parameters().items():
             assert np.allclose(values[0], state.parameters[name], rtol=1e-9, atol=1e-12), name
-    assert (batch.take_guards()["qr_fallbacks"] > 0) == fails
+    guards, bounded = batch.take_guards(), sweeper.sampler.guards["bounded_precisions"]
+    assert (guards["qr_fallbacks"] > 0) == fails
+    assert guards["bounded_precisions"] == bounded
+    assert (bounded > 0) == wide
 print("agreed")
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pasb.binary import Logistic, Robit
+from pasb.binary import Logistic, Robit, SupportVector
 from pasb.binary.base import Keys
 from pasb.binary.linear_sweep import EVERY
 from pasb.gaussian import draw_from_precision
@@ -186,6 +186,31 @@ def test_log_sums_against_numpy(seed):
 def test_impossible_hyperparameters_are_named(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         Logistic(**bad).check()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Logistic(shape=1e-6, rate=1e-6),
+        SupportVector(precision="ard", shape=1e-6, rate=1e-6, inclusion=None),
+    ],
+)
+def test_precisions_at_their_bounds_are_counted(model, seed):
+    """A column of zeros has no information: its coefficient can walk away."""
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([np.ones(30), rng.normal(size=30), np.zeros(30)])
+    rows = Rows.of(table, rng.integers(2, size=30), 2)
+    sweeper = Sweeper(Problem(rows, model, fixed_order=np.array([0, 1])))
+    state = sweeper.start(Keys(seed, 0, 0))
+    sweeper.sweep(state, Keys(seed, 0, 1))
+    assert sweeper.sampler.guards["bounded_precisions"] == 0
+    state.parameters["coef"][0, 2] = 1e60
+    state.parameters["precision"][0, 2] = 1e-100
+    sweeper.sampler.resume(state.parameters)
+    for sweep in range(2, 20):
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+        assert np.isfinite(state.log_likelihood)
+    assert 0 < sweeper.sampler.guards["bounded_precisions"] <= 18
 
 
 def test_qr_fallback_is_counted_and_harmless(seed):

@@ -170,7 +170,8 @@ def test_rows_on_the_hinge_are_counted_and_harmless():
         state["coef"][0] = 1.0
         sampler.update(state, 0, 0, np.array([SUCCESS, ABSENT], dtype=np.int8), Keys(2, 0, sweep))
         assert np.isfinite(state["coef"]).all()
-    assert set(sampler.guards) == {"cut_latents", "qr_fallbacks", "skipped_joint_draws"}
+    guards = {"bounded_precisions", "cut_latents", "qr_fallbacks", "skipped_joint_draws"}
+    assert set(sampler.guards) == guards
 
 
 def test_spikes_find_the_columns_that_matter():

@@ -222,6 +222,10 @@ class Sweeper:
 
     def sweep(self, state: State, keys: Keys) -> None:
         """Advance `state` by one sweep, in place; a compiled one runs in one thread."""
+        self._sweep(state, keys)
+        self.sampler.watch(state.parameters, state.order[:-1])
+
+    def _sweep(self, state: State, keys: Keys) -> None:
         if self.compiled is not None:
             state.log_likelihood, accepted, proposed = self.compiled(
                 state.parameters, state.order, keys

@@ -132,6 +132,9 @@ class BinarySampler(ABC):
         preparation of the table left free in that of the caller would stay idle.
         """
 
+    def watch(self, parameters: Parameters, categories: NDArray[np.int64]) -> None:  # noqa: B027
+        """Count the guards that show in the parameters of the sticks, after a sweep."""
+
     def count(self, guard: str, times: int) -> None:
         """Count how often a guard fired; threads take turns."""
         if times:

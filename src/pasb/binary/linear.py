@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pasb.binary.base import (
     Approximable,
     BinaryModel,
-    BinarySampler,
     Index,
     Keys,
     Parameters,
@@ -29,6 +28,7 @@ from pasb.binary.linear_kernels import stretch, sum_logs
 from pasb.binary.linear_space import LinearSpace
 from pasb.binary.linear_sweep import LinearSweep
 from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, SCALE, draw_precisions, normals
+from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.prior import CoefficientPrior
 from pasb.binary.proposals import independence_move, log_ratios
 from pasb.orders.table import OrderTable
@@ -96,7 +96,7 @@ class LinearModel(BinaryModel):
         return eta.reshape(shape), log_failure.reshape(shape)
 
 
-class LinearSampler(BinarySampler, Approximable):
+class LinearSampler(PrecisionSampler, Approximable):
     """Updates and proposals of the coefficients of every category."""
 
     concurrent = True
@@ -114,7 +114,7 @@ class LinearSampler(BinarySampler, Approximable):
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior
         self.n_scale_moves = 2 if model.moves == "mixed" else 0
-        self.guards = {"qr_fallbacks": 0, "skipped_whole_orders": 0}
+        self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "skipped_whole_orders": 0}
 
     @property
     def setting(self) -> tuple[tuple, tuple, tuple]:

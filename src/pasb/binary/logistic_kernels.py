@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
+from pasb.binary.precisions import within_bounds
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import BLOCK, elementwise, one_predictor, summing, weighted_gram
 from pasb.variates.scalar import (
@@ -27,7 +28,6 @@ from pasb.vector import vector_log1p_exp_neg
 # Layers of the stream. For a plain int Numba would compile the callee once per value.
 LATENTS, COEFFICIENTS, PRECISIONS, SCALE = (np.int64(k) for k in range(4))
 NO_EXPERT = np.int64(0)
-LEAST_PRECISION, GREATEST_PRECISION = 1e-100, 1e100  # of nearly improper priors
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 
@@ -112,12 +112,6 @@ def draw_latents(weights, bounds, parts, key, latents, linear_weights, used):
             linear_weights[i] = weights[i] * 0.5 if success else weights[i] * -0.5
         if part != ABSENT and bounds[s + 1] > bounds[s]:
             used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
-
-
-@kernel
-def within_bounds(precision):
-    """The precision, but neither zero nor infinite."""
-    return min(max(precision, LEAST_PRECISION), GREATEST_PRECISION)
 
 
 @kernel

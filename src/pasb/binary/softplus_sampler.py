@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinarySampler, Keys, Parameters
+from pasb.binary.base import Keys, Parameters
 from pasb.binary.logistic_kernels import normals
+from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.softplus_kernels import COEFFICIENTS
 from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
-from pasb.binary.softplus_prior import ALL, draw_from_prior, draw_precisions, draw_weights
+from pasb.binary.softplus_prior import (
+    ALL,
+    GREATEST_PRECISION,
+    LEAST_PRECISION,
+    draw_from_prior,
+    draw_precisions,
+    draw_weights,
+)
 from pasb.binary.softplus_update import StickUpdate, reserve_spaces
 from pasb.rows import Rows, padded
 from pasb.threads import Task, one_by_one
@@ -24,10 +32,11 @@ if TYPE_CHECKING:
 PRUNED_AFTER = 100  # updates in a row without an active row
 
 
-class SoftplusSampler(BinarySampler):
+class SoftplusSampler(PrecisionSampler):
     """Gibbs updates of coefficients, weights and hyperparameters of every category."""
 
     concurrent = True
+    precision_bounds = (LEAST_PRECISION, GREATEST_PRECISION)
 
     def __init__(self, model: Softplus, rows: Rows):
         if rows.given_weights is not None:
@@ -41,7 +50,7 @@ class SoftplusSampler(BinarySampler):
         self.hypers = np.array(
             [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate], dtype=float
         )
-        self.guards = {"qr_fallbacks": 0, "frozen_rows": 0}
+        self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "frozen_rows": 0}
         n, n_categories = rows.n_columns, rows.n_categories
         n_experts, n_layers = int(model.n_experts), int(model.n_layers)
         self.size = (n_experts, n_layers, n)

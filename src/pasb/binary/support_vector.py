@@ -26,15 +26,18 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel, BinarySampler, Keys, Parameters
+from pasb.binary.base import BinaryModel, Keys, Parameters
 from pasb.binary.linear import positive
 from pasb.binary.logistic_kernels import (
     COEFFICIENTS,
-    GREATEST_PRECISION,
     LATENTS,
-    LEAST_PRECISION,
     PRECISIONS,
     normals,
+)
+from pasb.binary.precisions import (
+    GREATEST_PRECISION,
+    LEAST_PRECISION,
+    PrecisionSampler,
     within_bounds,
 )
 from pasb.binary.support_vector_fit import KernelFits
@@ -156,7 +159,7 @@ class SupportVector(BinaryModel):
         return log_success, log_failure
 
 
-class SupportVectorSampler(BinarySampler):
+class SupportVectorSampler(PrecisionSampler):
     """Gibbs updates of the coefficients of every category.
 
     Linear predictors are kept together with the coefficients they were computed from, and
@@ -169,7 +172,12 @@ class SupportVectorSampler(BinarySampler):
         self.rows = rows
         self.law = model.precision_law
         self.inclusion = None if model.inclusion is None else float(model.inclusion)
-        self.guards = {"cut_latents": 0, "qr_fallbacks": 0, "skipped_joint_draws": 0}
+        self.guards = {
+            "bounded_precisions": 0,
+            "cut_latents": 0,
+            "qr_fallbacks": 0,
+            "skipped_joint_draws": 0,
+        }
         self.eta = np.zeros((rows.n_categories, len(rows.blocks) * BLOCK))
         self.eta_of = np.zeros((rows.n_categories, rows.n_columns))
         self.n_at_once = rows.n_columns

@@ -12,7 +12,8 @@ import math
 import numpy as np
 
 from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
-from pasb.binary.logistic_kernels import kernel, within_bounds
+from pasb.binary.logistic_kernels import kernel
+from pasb.binary.precisions import within_bounds
 from pasb.binary.support_vector_link import log_odds
 from pasb.gaussian import draw_by_qr, draw_from_precision
 from pasb.rows import BLOCK, TILE, _tile, elementwise, summing, weighted_gram

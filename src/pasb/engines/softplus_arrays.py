@@ -163,7 +163,7 @@ class SoftplusArrays:
         self._put("failed", xp.zeros(v, dtype=np.int32))
         self._put("some_steep", xp.zeros(v, dtype=np.int32))
         self._put("sweep", xp.zeros(1, dtype=np.int64))
-        self._put("guards", xp.zeros(2, dtype=np.int64))
+        self._put("guards", xp.zeros(3, dtype=np.int64))
         for name in ("psi", "theta", "own_coef"):  # layer by layer
             for layer in range(t):
                 self.views[f"{name} {layer}"] = view(self.arrays[name][layer])

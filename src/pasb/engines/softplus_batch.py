@@ -223,7 +223,7 @@ class SoftplusBatch(SoftplusArrays):
                 (self.n_vectors, self.n_layers),
                 THREADS,
                 *(shape, "rate_prior", "widths", "slots", "names", "sweep"),
-                *("coef", "precision", "rate"),
+                *("coef", "precision", "rate", "guards"),
             )
         if self.infers.any() and not self.fits_reference:
             self._launch(
@@ -260,6 +260,6 @@ class SoftplusBatch(SoftplusArrays):
     def take_guards(self) -> dict[str, int]:
         """How often each numerical guard fired since the last call, in all chains together."""
         with self.launcher.stream:
-            qr, frozen = map(int, to_host(self.arrays["guards"]))
+            qr, frozen, bounded = map(int, to_host(self.arrays["guards"]))
             self.arrays["guards"].fill(0)
-        return {"qr_fallbacks": qr, "frozen_rows": frozen}
+        return {"qr_fallbacks": qr, "frozen_rows": frozen, "bounded_precisions": bounded}

@@ -13,7 +13,7 @@ from numba import cuda
 
 from pasb.binary import softplus_prior
 from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
-from pasb.binary.softplus_prior import ALL, NONE
+from pasb.binary.softplus_prior import ALL, GREATEST_PRECISION, LEAST_PRECISION, NONE
 from pasb.engines.device import THREADS, kernel_with, shared
 from pasb.engines.parts import block_sum, key_of, open_stream
 from pasb.variates import scalar
@@ -210,7 +210,7 @@ def draw_gamma_process(
 
 
 @cuda.jit
-def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precision, rate):
+def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precision, rate, guards):
     """Precisions given the coefficients, then their rate; one block a layer of a vector.
 
     `rate_prior` and `widths`, the numbers of columns, have a row for each table.
@@ -229,6 +229,8 @@ def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precis
         x = draw_precision(open_stream(key, v), coef[slot, k, t, v], ALL, shape, own)
         precision[slot, k, t, v] = x
         total += x
+        if x <= LEAST_PRECISION or x >= GREATEST_PRECISION:
+            cuda.atomic.add(guards, 2, 1)
     total = block_sum(values, total)
     if cuda.threadIdx.x == 0 and prior[0] > 0.0:
         rate[slot, k, t] = draw_rate(open_stream(key, n), n, total, shape, prior)
