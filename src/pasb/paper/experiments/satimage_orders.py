@@ -177,9 +177,8 @@ class SatimageOrders(Experiment):
             "The paper: both histograms are skewed to the left, that is, few orders are very poor, "
             "and sampling z escapes from those. On a CPU the budget quick runs "
             f"{ON_CPU['quick']} of the 720 orders of each direction, the same ones every time; all "
-            "of them need a GPU (`--engine cuda`). Under the paper's nearly improper prior some "
-            "chains run away, until numbers are not finite or a fair die predicts better; they "
-            "are counted and left out."
+            "of them need a GPU (`--engine cuda`). Chains that ran away, until numbers were not "
+            "finite or a fair die predicted better, are counted and left out."
         )
         head = ["", "scheme", "inferred order", "fixed orders above it"]
         head += ["fixed: lowest / median / highest", "skewness", "ran away", "budget"]
