@@ -27,11 +27,12 @@ EXPLAINED = {
     "glass": "Glass",
     "dna, dt_msr": "The stacked model on dna",
     "dna, amm": "The multi-hyperplane machine on dna",
+    "segment, pasb_mlr": "Seeds as printed",
     **{f"waveform, {model}": "One order or all" for model in MODELS if model not in WITHOUT_SCHEME},
     **{f"satimage, {model}": "Satimage" for model in MODELS if model not in WITHOUT_SCHEME},
 }
 #: the same of the algorithm as printed, by model
-EXPLAINED_AS_PRINTED = dict.fromkeys(("pasb_mlr", "pasb_robit_k6"), "Seeds as printed")
+EXPLAINED_AS_PRINTED = dict.fromkeys(("pasb_mlr", "pasb_robit_k6", "pasb_msvm"), "Seeds as printed")
 
 
 def standard_error(percent: float, n: float) -> float:
@@ -247,7 +248,7 @@ def _measured(cell: pd.Series, scheme: str, frame: pd.DataFrame, column: str) ->
     sections = [EXPLAINED.get(dataset), EXPLAINED.get(f"{dataset}, {model}")]
     if scheme == "paper":
         sections.append(EXPLAINED_AS_PRINTED.get(model))
-    links = [f"[{name}](method.md#{anchor(name)})" for name in sections if name]
+    links = [f"[{name}](method.md#{anchor(name)})" for name in dict.fromkeys(sections) if name]
     if links:
         facts.append(f"see {' and '.join(links)}")
     return "; ".join(facts) + "."
