@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from pasb.paper.markdown import folded, number, table
@@ -14,7 +13,8 @@ SCORES = (
      "machines have no probabilities"),
     ("brier", "Brier score", 3, "sum of squares over classes, lower is better"),
     ("calibration_error", "Calibration error", 3, "expected, ten bins of the predicted class"),
-    ("fit_seconds", "Seconds to fit", 1, "of one core, cross-validation included"),
+    ("fit_seconds", "Seconds to fit", 1, "of one core, cross-validation included; not measured of "
+     "fits that were stopped and resumed"),
     ("predict_seconds", "Seconds to predict", 3, "of one core, all test rows, all draws"),
 )  # fmt: skip
 
@@ -40,10 +40,8 @@ def _wide(frame: pd.DataFrame, column: str, digits: int) -> str:
     for dataset in dict.fromkeys(frame["dataset"]):
         row = [dataset]
         for model in models:
-            values = [
-                means.get((dataset, model, scheme), np.nan) for scheme in ("paper", "exact", "any")
-            ]
-            known = [number(value, digits) for value in values if value == value]
-            row.append(" / ".join(known) if known else "-")
+            keys = [(dataset, model, scheme) for scheme in ("paper", "exact", "any")]
+            known = [number(means[key], digits) for key in keys if key in means]
+            row.append(" / ".join(known) or "-")
         rows.append(row)
     return table(["data", *(TITLES[model] for model in models)], rows)
