@@ -23,13 +23,13 @@ from pasb.paper.experiments.square101 import SIZE, suboptimal_order
 from pasb.sweep import Problem
 
 N_CHAINS = 2
-SCALES = {"the paper's": "paper", "ours": "exact"}
+SCHEME_OF = {"the paper's": "paper", "ours": "exact"}
 
 
 def of_cell(prior: str, augmented: bool, n_sweeps: int, engine: str) -> dict[str, float]:
     data = datasets.make_square101(8000, seed=0)
-    rows, classes = rows_of(data.X, data.y, SCALES[prior])
-    model = softplus_model(rows, SIZE, SIZE, SCALES[prior])
+    rows, classes = rows_of(data.X, data.y, SCHEME_OF[prior])
+    model = softplus_model(rows, SIZE, SIZE, SCHEME_OF[prior])
     numbers = list(range(N_CHAINS))
     problems = [
         Problem(rows, model, augmented=augmented, fixed_order=suboptimal_order(classes, k))
@@ -52,7 +52,7 @@ PARTS = {
         prior,
         augmented,
     )
-    for prior in SCALES
+    for prior in SCHEME_OF
     for augmented in (True, False)
 }
 

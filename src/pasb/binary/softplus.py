@@ -45,9 +45,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Parameters
+from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
-from pasb.binary.softplus_prior import GREATEST_PRECISION, LEAST_PRECISION, LEAST_RATE
+from pasb.binary.softplus_prior import LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.rows import BLOCK, Rows, padded
 from pasb.sticks import Direction

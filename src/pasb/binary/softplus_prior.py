@@ -11,12 +11,13 @@ import math
 import numpy as np
 
 from pasb.binary.logistic_kernels import kernel
+from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_kernels import COEFFICIENTS, HYPERS, KINDS, NO_EXPERT, PRECISIONS
 from pasb.binary.softplus_link import LOG_LEAST
 from pasb.variates.scalar import crt, gamma, log_gamma, normal, open_stream, stream_key
 
 # Reached by near-improper priors only, which would go on to zero and infinity
-LEAST_PRECISION, GREATEST_PRECISION, LEAST_RATE = 1e-12, 1e100, 1e-100
+LEAST_PRECISION, LEAST_RATE = 1e-12, 1e-100
 NONE, ALL = np.int64(0), np.int64(1)
 LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underflow
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import Keys, Parameters
 from pasb.binary.logistic_kernels import normals
-from pasb.binary.precisions import PrecisionSampler
+from pasb.binary.precisions import GREATEST_PRECISION, PrecisionSampler
 from pasb.binary.softplus_kernels import COEFFICIENTS
 from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
 from pasb.binary.softplus_prior import (
     ALL,
-    GREATEST_PRECISION,
     LEAST_PRECISION,
     draw_from_prior,
     draw_precisions,

@@ -12,8 +12,9 @@ import numpy as np
 from numba import cuda
 
 from pasb.binary import softplus_prior
+from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
-from pasb.binary.softplus_prior import ALL, GREATEST_PRECISION, LEAST_PRECISION, NONE
+from pasb.binary.softplus_prior import ALL, LEAST_PRECISION, NONE
 from pasb.engines.device import THREADS, kernel_with, shared
 from pasb.engines.parts import block_sum, key_of, open_stream
 from pasb.variates import scalar
