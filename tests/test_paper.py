@@ -30,6 +30,7 @@ from pasb.paper.compare import (
 )
 from pasb.paper.effective import batch_means, initial_sequence
 from pasb.paper.experiments import EXPERIMENTS
+from pasb.paper.experiments.square101 import CHAINS, KINDS
 from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
 from pasb.paper.outliers import with_outliers
@@ -243,6 +244,40 @@ def test_the_report_shows_what_there_is(ran, tmp_path):
     assert not list((tmp_path / "docs" / "paper").glob("*-map.csv"))
 
 
+def changed_lines(before: str, after: str) -> list[str]:
+    return [line for line in after.splitlines() if line not in before.splitlines()]
+
+
+def test_a_section_can_be_written_anew_without_the_cells_of_others(ran, tmp_path):
+    out = tmp_path / "paper.md"
+    invoke("report", "--folder", ran, "--out", out)
+    whole = out.read_text()
+    common = {"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000, "seconds": 8.0}
+    values = {"log_likelihood": [-2300.0] * 4, "stick_of_frame": [1] * 4}
+    keep(tmp_path, Cell("square101", ("fixed", 0, 4), "paper", "exact", 0), {**common, **values})
+    result = invoke("report", "--folder", tmp_path, "--out", out, "--only", "square101")
+    assert result.exit_code == 0, result.output
+    lines = changed_lines(whole, out.read_text())
+    assert "| [square101](#figure-3-square101) | 1 of 5 | 0 of 4 | 0 of 4 | - | 0.00 |" in lines
+    assert not [line for line in lines if "iris" in line]
+    again = invoke("report", "--folder", ran, "--out", out, "--only", "square101")
+    assert again.exit_code == 0
+    assert out.read_text() == whole
+
+
+def test_a_section_needs_a_report_and_a_name(ran, tmp_path):
+    out = tmp_path / "paper.md"
+    result = invoke("report", "--folder", ran, "--out", out, "--only", "iris")
+    assert result.exit_code == 2
+    assert "does not exist" in result.output
+    out.write_text("# Some other page\n")
+    result = invoke("report", "--folder", ran, "--out", out, "--only", "iris")
+    assert "has no section 'Table 1: error rates'" in result.output
+    assert out.read_text() == "# Some other page\n"
+    result = invoke("report", "--folder", ran, "--out", out, "--only", "iriss")
+    assert "Did you mean 'iris'?" in result.output
+
+
 def test_a_deadline_in_the_past_runs_nothing(tmp_path):
     result = invoke("run", "iris", "--budget", "smoke", "--folder", tmp_path, "--deadline", 0)
     assert result.exit_code == 0
@@ -450,21 +485,55 @@ def test_cells_that_two_tables_show_cost_once(tmp_path):
     assert "6.0 core hours, that is 3.0 hours of two cores" in told
 
 
-def test_square101_says_how_many_chains_twenty_minutes_allow():
+def test_square101_says_what_its_chains_took():
     kinds = {"fixed": 40.0, "inferred": 160.0}  # seconds a chain: 200 a pair
     results = [
         {
-            **Cell("square101", (kind, 0, 4), "paper", "exact", 0)._asdict(),
+            **Cell("square101", (kind, first, 4), "paper", "exact", 0)._asdict(),
             **{"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000},
             "log_likelihood": [-2300.0] * 4,
             "stick_of_frame": [1] * 4,
-            "seconds": 4 * seconds,
+            "seconds": seconds,
         }
-        for kind, seconds in kinds.items()
+        for kind, first, seconds in [
+            ("fixed", 0, 4 * kinds["fixed"]),
+            ("inferred", 0, 4 * kinds["inferred"]),
+            ("inferred", 4, np.nan),  # not measured: as long as the others
+        ]
     ]
     told = EXPERIMENTS["square101"].section(results)
-    assert "In 20 minutes one H200 runs 6 chains of each kind of the paper's 3600" in told
-    assert "In 20 minutes" not in EXPERIMENTS["square101"].section(results[:1])
+    assert "4 and 8 of the paper's 3600 and 3600 chains in 24 minutes (our defaults)" in told
+    assert "all of them in 200 hours" in told
+    assert "One H200" not in EXPERIMENTS["square101"].section(results[:1])
+
+
+def test_square101_has_the_chains_of_twenty_minutes():
+    experiment = EXPERIMENTS["square101"]
+    for scheme in ("exact", "paper"):
+        cells = experiment.cells("paper", (scheme,), engine="cuda")
+        chains = {kind: sum(c.what[2] for c in cells if c.what[0] == kind) for kind in KINDS}
+        assert chains == {kind: CHAINS[scheme, kind] for kind in KINDS}
+        alone = experiment.cells("paper", (scheme,), engine="cpu")
+        assert {cell.what for cell in alone} == {(k, c, 1) for k in KINDS for c in range(chains[k])}
+
+
+def test_satimage_shows_each_chain_with_an_inferred_order():
+    common = {"engine": "cuda", "version": "0"}
+    values = {("all",): [-1000.0, -1200.0, -1400.0]}
+    values |= {("inferred", 0): [-1300.0], ("inferred", 1): [-1100.0]}
+    results = [
+        {
+            **Cell("satimage-orders", ("forward", *what), "paper", "exact", 0)._asdict(),
+            **common,
+            "orders": ["012345", "102345", "201345"] if len(own) > 1 else ["inferred"],
+            "log_likelihood": own,
+        }
+        for what, own in values.items()
+    ]
+    experiment = EXPERIMENTS["satimage-orders"]
+    assert "| -1100, -1300 | 1, 2 of 3 | -1400 / -1200 / -1000 |" in experiment.section(results)
+    assert experiment.figure(results) is not None
+    assert experiment.figure(results[:1]) is not None
 
 
 def test_square101_counts_chains_that_ran_away():

@@ -122,11 +122,19 @@ def run(
 def report(
     folder: Folder = FOLDER,
     out: Annotated[Path, typer.Option(help="The Markdown file.")] = Path("docs/paper.md"),
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Write the section of this experiment anew, and keep the others."
+        ),
+    ] = None,
     seed: Seed = 0,
     traceback: Traceback = False,
 ) -> None:
     """Write the report: every number of the paper beside ours, from finished cells."""
+    from pasb.paper import running
     from pasb.paper.report import write_report
 
     with reported(traceback):
-        typer.echo(write_report(folder, out, seed))
+        names = [known for name in only or [] for known in running.checked_names(name)]
+        typer.echo(write_report(folder, out, seed, names))

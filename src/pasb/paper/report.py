@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
 
@@ -46,8 +48,15 @@ The paper's random partitions are not published, nor is its split of vehicle, an
 swiss-roll data had to be read from figures; dna and satimage have the paper's training and test
 rows."""
 
+STATE = (
+    "Cells that this page shows, by the budget they were run with, and the hours that those "
+    "with the budget paper took: of one core, or of a GPU. Experiments that share cells "
+    "show the same hours."
+)
+STATE_HEAD = ["", *reversed(BUDGETS), "core hours", "GPU hours"]
 
-def write_report(folder: Path, out: Path, seed: int = 0) -> Path:
+
+def write_report(folder: Path, out: Path, seed: int = 0, only: Sequence[str] = ()) -> Path:
     """Write the report, and its tables and figures into a folder beside it.
 
     Parameters
@@ -57,55 +66,90 @@ def write_report(folder: Path, out: Path, seed: int = 0) -> Path:
     out : path
         The Markdown file; the folder has its name without the ending.
     seed : int
+    only : sequence of str
+        Experiments to write anew: the sections of others stay as they are in the file, so that
+        nobody needs all cells on one machine. By default all of them.
 
     Returns
     -------
     path
     """
-    parts = [INTRODUCTION.format(version=pasb.__version__), _state(folder, seed)]
-    files = out.with_suffix("")
+    old = _sections(out) if only else {}
+    names = list(only) or list(EXPERIMENTS)
+    introduction = INTRODUCTION.format(version=pasb.__version__)
+    parts = [introduction, _state(folder, seed, names, old.get("", ""))]
     for name, experiment in EXPERIMENTS.items():
-        results = results_of(experiment, folder, seed)
-        written = write_outputs(experiment, folder, files, seed, large=False) if results else []
-        parts.append(f"## {experiment.title}\n\n`pasb paper run {name}`")
-        for path in written:
-            if path.suffix == ".png":
-                parts.append(f"![{experiment.title}]({files.name}/{path.name})")
-        parts.append(experiment.section(results))
-        links = [f"[{p.name}]({files.name}/{p.name})" for p in written if p.suffix == ".csv"]
-        if links:
-            commands = "\n".join(f"- {line}" for line in header(experiment, results)[1:])
-            parts.append(f"Numbers: {', '.join(links)}. Made by\n\n{commands}")
+        parts.append(
+            _section(name, folder, out.with_suffix(""), seed)
+            if name in names
+            else old[experiment.title]
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.with_suffix(".tmp")
-    temporary.write_text("\n\n".join(part for part in parts if part) + "\n")
+    temporary.write_text("\n\n".join(parts) + "\n")
     os.replace(temporary, out)
     return out
 
 
-def _state(folder: Path, seed: int) -> str:
-    """How many cells of each experiment are finished, by budget."""
-    rows = []
-    for name, experiment in EXPERIMENTS.items():
-        found = results_of(experiment, folder, seed)
-        have = {(result["what"], result["scheme"], result["budget"]) for result in found}
-        row = [f"[{name}](#{anchor(experiment.title)})"]
-        for budget in reversed(BUDGETS):
-            counts = []
-            for engine in ("cpu", "cuda") if experiment.for_gpu else ("cpu",):
-                cells = experiment.cells(budget, ("paper", "exact"), seed, engine)
-                keys = {(cell.what, cell.scheme, cell.budget) for cell in cells}
-                counts.append((len(keys & have), len(keys)))
-            done, total = max(counts, key=lambda count: (count[0] / count[1], -count[1]))
-            row.append(f"{done} of {total}")
-        rows.append([*row, *_hours(found)])
-    text = (
-        "Cells that this page shows, by the budget they were run with, and the hours that those "
-        "with the budget paper took: of one core, or of a GPU. Experiments that share cells "
-        "show the same hours."
-    )
-    head = ["", *reversed(BUDGETS), "core hours", "GPU hours"]
-    return "\n\n".join([text, table(head, rows), processor_time(folder, seed)])
+def _section(name: str, folder: Path, files: Path, seed: int) -> str:
+    experiment = EXPERIMENTS[name]
+    results = results_of(experiment, folder, seed)
+    written = write_outputs(experiment, folder, files, seed, large=False) if results else []
+    parts = [f"## {experiment.title}", f"`pasb paper run {name}`"]
+    for path in written:
+        if path.suffix == ".png":
+            parts.append(f"![{experiment.title}]({files.name}/{path.name})")
+    parts.append(experiment.section(results))
+    links = [f"[{p.name}]({files.name}/{p.name})" for p in written if p.suffix == ".csv"]
+    if links:
+        commands = "\n".join(f"- {line}" for line in header(experiment, results)[1:])
+        parts.append(f"Numbers: {', '.join(links)}. Made by\n\n{commands}")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _sections(page: Path) -> dict[str, str]:
+    """The sections of a report by title; what is above the first by the empty one."""
+    if not page.exists():
+        raise FileNotFoundError(
+            f"--only changes sections of a report, and {page} does not exist; leave it out"
+        )
+    top, *rest = page.read_text().rstrip("\n").split("\n\n## ")
+    sections = {"": top, **{text.split("\n", 1)[0]: f"## {text}" for text in rest}}
+    missing = [own.title for own in EXPERIMENTS.values() if own.title not in sections]
+    if missing:
+        raise ValueError(
+            f"--only: {page} has no section {missing[0]!r}; leave --only out to write all"
+        )
+    return sections
+
+
+def _state(folder: Path, seed: int, names: Sequence[str], old: str) -> str:
+    """How many cells of each experiment are finished, by budget; of others what it was."""
+    lines = table(STATE_HEAD, [_state_row(name, folder, seed) for name in EXPERIMENTS]).splitlines()
+    kept = {name: line for line, name in re.findall(r"^(\| \[(.+?)\].*)$", old, re.MULTILINE)}
+    for place, name in enumerate(EXPERIMENTS, start=2):  # below the head
+        if name not in names:
+            lines[place] = kept[name]
+    told = processor_time(folder, seed)
+    if all(EXPERIMENTS[name].for_gpu for name in names):
+        told = old.splitlines()[-1]
+    return "\n\n".join([STATE, "\n".join(lines), told])
+
+
+def _state_row(name: str, folder: Path, seed: int) -> list[str]:
+    experiment = EXPERIMENTS[name]
+    found = results_of(experiment, folder, seed)
+    have = {(result["what"], result["scheme"], result["budget"]) for result in found}
+    row = [f"[{name}](#{anchor(experiment.title)})"]
+    for budget in reversed(BUDGETS):
+        counts = []
+        for engine in ("cpu", "cuda") if experiment.for_gpu else ("cpu",):
+            cells = experiment.cells(budget, ("paper", "exact"), seed, engine)
+            keys = {(cell.what, cell.scheme, cell.budget) for cell in cells}
+            counts.append((len(keys & have), len(keys)))
+        done, total = max(counts, key=lambda count: (count[0] / count[1], -count[1]))
+        row.append(f"{done} of {total}")
+    return [*row, *_hours(found)]
 
 
 def processor_time(folder: Path, seed: int) -> str:

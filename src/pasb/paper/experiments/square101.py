@@ -23,13 +23,17 @@ if TYPE_CHECKING:
 SIZE = 4  # K and T
 RINGS = (36, 28, 20, 12, 4)  # unit squares, from the frame inwards
 SWEEPS, KEPT = 20_000, 1_000
+PAPER_CHAINS = 3600  # of each kind
 KINDS = {"fixed": "aSB, suboptimal orders", "inferred": "paSB"}
-#: chains of each kind: on a GPU, in cells of so many at once; on a CPU each is a cell
-ON_GPU = {"smoke": 2, "quick": 24, "paper": 8}
+#: chains that a GPU runs at once, in one cell; on a CPU each is a cell
 BATCH = {"smoke": 2, "quick": 24, "paper": 4}
-ON_CPU = {"smoke": 1, "quick": 1, "paper": 8}
-#: of them with the algorithm as printed, where that takes twice as long
-PRINTED = {"paper": 4}
+#: with the budget paper, as many chains as 20 minutes of an H200 allow each scheme
+CHAINS = {
+    ("exact", "fixed"): 4,
+    ("exact", "inferred"): 8,
+    ("paper", "fixed"): 4,
+    ("paper", "inferred"): 4,
+}
 #: the paper's sweeps, or fewer: on a CPU, on a GPU
 SHARES = {"smoke": (0.0002, 0.0002), "quick": (0.005, 0.05), "paper": (1.0, 1.0)}
 ROWS = {"smoke": 700, "quick": 8000, "paper": 8000}
@@ -49,13 +53,11 @@ class Square101(Experiment):
     ) -> list[Cell]:
         """On a GPU some chains of a kind are one cell, on a CPU each is one."""
         size = BATCH[budget] if engine == "cuda" else 1
-        number = (ON_GPU if engine == "cuda" else ON_CPU)[budget]
-        chains = {"exact": number, "paper": PRINTED.get(budget, number)}
         return [
             Cell(self.name, (kind, first, size), budget, scheme, seed)
             for scheme in schemes
-            for first in range(0, chains[scheme], size)
             for kind in KINDS
+            for first in range(0, CHAINS[scheme, kind] if budget == "paper" else size, size)
         ]
 
     def seconds(self, cell: Cell) -> float:
@@ -165,19 +167,24 @@ class Square101(Experiment):
         )
         head = ["scheme", "kind", "chains", "sweeps", "ran away", "mean log-likelihood", "range"]
         head += ["frame on stick 1, on 1 to 5", "seconds a chain on an H200", "budget"]
-        return "\n\n".join([text, table(head, rows), *_in_minutes(frame)])
+        return "\n\n".join([text, table(head, rows), *_hours(frame)])
 
 
-def _in_minutes(frame: pd.DataFrame, minutes: int = 20) -> list[str]:
-    """How many of the paper's chains a GPU runs in some minutes, by what finished ones took."""
+def _hours(frame: pd.DataFrame) -> list[str]:
+    """What a GPU took for the chains of the budget paper, and would take for all of the paper's."""
     whole = frame[(frame["engine"] == "cuda") & (frame["budget"] == "paper")]
     parts = []
     for scheme, own in whole.groupby("scheme"):
-        seconds = own.groupby("kind")["seconds"].mean()
-        if len(seconds) == len(KINDS):
-            each = int(60 * minutes / seconds.sum())
-            parts.append(f"{each} chains of each kind of the paper's 3600 ({SCHEMES[str(scheme)]})")
-    return [f"In {minutes} minutes one H200 runs {' or '.join(parts)}."] if parts else []
+        chains = own.groupby("kind")["chain"].count()
+        seconds = own.groupby("kind")["seconds"].mean()  # not measured for every chain
+        if set(chains.index) == set(KINDS):
+            numbers = " and ".join(str(chains[kind]) for kind in KINDS)
+            parts.append(
+                f"{numbers} of the paper's {PAPER_CHAINS} and {PAPER_CHAINS} chains in "
+                f"{(chains * seconds).sum() / 60:.0f} minutes ({SCHEMES[str(scheme)]}), all of "
+                f"them in {PAPER_CHAINS * seconds.sum() / 3600:.0f} hours"
+            )
+    return [f"One H200 runs {'; '.join(parts)}."] if parts else []
 
 
 def _sweeps(cell: Cell) -> int:
