@@ -162,8 +162,9 @@ class Square101(Experiment):
             "overlap; all below -4000 for random orders that stay fixed. In the end 3482 of 3600 "
             "paSB chains have the frame on the first stick, and all on one of the first five. As "
             "printed, chains start from a random order; our defaults start from an order searched "
-            "by penalised fits. Chains whose numbers ran away, until they were not finite, are "
-            "counted and left out."
+            "by penalised fits. As printed, outcomes drawn beyond a row's own stick slow chains "
+            "down: see [Square101 as printed](method.md#square101-as-printed). Chains whose "
+            "numbers ran away, until they were not finite, are counted and left out."
         )
         head = ["scheme", "kind", "chains", "sweeps", "ran away", "mean log-likelihood", "range"]
         head += ["frame on stick 1, on 1 to 5", "seconds a chain on an H200", "budget"]
