@@ -1,4 +1,4 @@
-"""The experiments of the paper: their parts, and small runs of all kinds."""
+"""The experiments of the paper: small runs of all kinds, by their commands."""
 
 from __future__ import annotations
 
@@ -13,94 +13,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
 from typer.testing import CliRunner
 
 from pasb.binary.softplus import Softplus
 from pasb.cli import app
 from pasb.paper import chains, published
-from pasb.paper.cells import Cell, Context, keep, largest, path_of
-from pasb.paper.compare import (
-    EXPLAINED,
-    EXPLAINED_AS_PRINTED,
-    against_published,
-    explanations,
-    overview,
-    row_verdicts,
-)
-from pasb.paper.effective import batch_means, initial_sequence
+from pasb.paper.cells import Cell, Context, keep, path_of
 from pasb.paper.experiments import EXPERIMENTS
 from pasb.paper.experiments.square101 import CHAINS, KINDS
 from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
-from pasb.paper.outliers import with_outliers
-from pasb.paper.report import processor_time
 from pasb.paper.runner import run_cells
 from pasb.paper.running import estimate, run
-from pasb.paper.subset import some_rows
 from pasb.rows import Rows
 from pasb.sweep import Problem
-
-
-def ar1(phi, n, n_series, seed):
-    rng = np.random.default_rng(seed)
-    noise = rng.normal(size=(n, n_series))
-    out = np.empty_like(noise)
-    out[0] = noise[0] / np.sqrt(1 - phi**2)
-    for k in range(1, n):
-        out[k] = phi * out[k - 1] + noise[k]
-    return out
-
-
-@pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("estimator", [initial_sequence, batch_means])
-@pytest.mark.parametrize("phi", [0.3, 0.7])
-def test_effective_sample_size_of_autoregressions(estimator, phi, seed, level):
-    n, n_series = 4000, 300
-    tau = n / estimator(ar1(phi, n, n_series, seed))
-    exact = (1 + phi) / (1 - phi)
-    # both estimators are off by a few per cent: a batch cuts correlations, a sequence ends
-    half = -norm.ppf(level / 8) * tau.std() / np.sqrt(n_series)
-    assert abs(tau.mean() - exact) < 0.06 * exact + half
-
-
-def test_a_series_that_does_not_vary_has_no_effective_size():
-    draws = np.column_stack([np.ones(100), np.arange(100.0) % 7])
-    for estimator in (initial_sequence, batch_means):
-        size = estimator(draws)
-        assert np.isnan(size[0])
-        assert np.isfinite(size[1])
-
-
-def test_alternating_draws_count_as_independent():
-    """The sum ends before a negative pair, as in mcmcse 1.1."""
-    draws = np.tile([[1.0], [-1.0]], (500, 1))
-    assert initial_sequence(draws)[0] == 1000
-
-
-def test_outliers_lie_where_the_appendix_says():
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1, 1, (200, 18)), np.repeat(list("abcd"), 50)
-    new_X, new_y = with_outliers(X, y, 0.5, 3)
-    assert np.array_equal(new_X[:200], X)
-    assert np.array_equal(new_y[:200], y)
-    outliers = new_X[200:]
-    assert outliers.shape == (100, 18)
-    wild = np.abs(outliers[:, 3:6])
-    assert (wild > 2).all()
-    assert (wild < 3).all()
-    assert (np.abs(np.delete(outliers, (3, 4, 5), axis=1)) < 1).all()
-    assert set(new_y[200:]) == set("abcd")
-    assert np.array_equal(with_outliers(X, y, 0.5, 3)[0], new_X)
-    assert not np.array_equal(with_outliers(X, y, 0.5, 4)[0], new_X)
-    assert with_outliers(X, y, 0.0, 0)[0].shape == X.shape
-
-
-def test_some_rows_keep_every_class():
-    y = np.array([0] * 500 + [1] * 3)
-    X, labels = some_rows(np.arange(503.0)[:, None], y, 10)
-    assert len(X) == 10
-    assert (labels == 1).sum() == 3
 
 
 def test_all_published_cells_have_experiments():
@@ -119,52 +45,6 @@ def test_all_published_cells_have_experiments():
     assert len({cell.what[2] for cell in outliers if cell.what[1] == 0.5}) == 10
     whole = EXPERIMENTS["satimage-orders"].cells("paper", ("paper",))
     assert len([cell for cell in whole if cell.what[1] != "inferred"]) == 2 * 720
-
-
-def test_the_largest_budget_counts():
-    def result(budget, value, what=("a",)):
-        return {"what": what, "scheme": "exact", "budget": budget, "value": value}
-
-    results = [result("paper", 1), result("smoke", 2), result("quick", 3), result("quick", 4, "b")]
-    assert {(r["what"], r["value"]) for r in largest(results)} == {(("a",), 1), ("b", 4)}
-
-
-def finished_cells(errors):
-    rows = [
-        {
-            "dataset": "vehicle",
-            "model": model,
-            "scheme": "exact",
-            "partition": partition,
-            "budget": "quick",
-            "n_test": 254,
-            "worst_rhat": 1.5,
-            "prior": "ours",
-            "error": error,
-        }
-        for model, values in errors.items()
-        for partition, error in enumerate(values)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_verdicts_follow_the_noise():
-    frame = finished_cells({"pasb_mlr": [10.0, 12.0], "dt_msr": [17.0], "svm": [30.0]})
-    printed = {("vehicle", name): published.error_rates().at["vehicle", name] for name in MODELS
-               if name != "bayes_mlr"}  # fmt: skip
-    cells = against_published(frame, "error", printed)
-    z = cells.set_index("model")["exact_z"]
-    paper, ours = 14.96, 17.0
-    noise = [np.sqrt(p * (100 - p) / 254) for p in (paper, ours)]
-    assert z["dt_msr"] == pytest.approx((ours - paper) / np.hypot(*noise))
-    assert z["pasb_mlr"] < -2
-    assert z["svm"] > 2
-    assert z.isna().sum() == 8
-    assert "| our defaults | 3 of 11 cells | 1 | 1 | 1 |" in overview(cells, "cells")
-    told = explanations(cells, frame, "error")
-    assert "our partitions range from 10.00 to 12.00, the paper's number is outside" in told
-    assert "DT-MSR" not in told
-    assert "as good or better; 2 of 3 cells hold" in row_verdicts(cells)
 
 
 def test_a_model_without_the_engine_says_so():
@@ -440,11 +320,6 @@ def test_chains_on_a_gpu_are_those_of_the_cpu(tmp_path):
     assert done.stdout.strip() == "agreed", done.stderr
 
 
-def test_cells_have_names_for_files():
-    cell = Cell("ess", ("iris", "pasb_mlr", 2), "quick", "exact", 0)
-    assert path_of(Path("x"), cell) == Path("x/cells/ess/iris-pasb_mlr-2-quick-exact-0.json")
-
-
 def test_the_time_of_a_cell_is_that_of_all_its_runs(tmp_path, monkeypatch):
     cell = EXPERIMENTS["iris"].cells("smoke", ("exact",))[0]
     results = iter([None, {}])
@@ -461,52 +336,6 @@ def test_the_time_of_a_cell_is_that_of_all_its_runs(tmp_path, monkeypatch):
     assert not list((tmp_path / "checkpoints").rglob("*.json"))
 
 
-def test_the_spread_of_partitions_counts():
-    """Two partitions of 4500 rows that differ by more than binomial noise."""
-    values = {"dataset": "waveform", "model": "amm", "scheme": "any", "budget": "paper"}
-    rows = [{**values, "error": e, "n_test": 4500, "prior": "ours"} for e in (15.0, 19.0)]
-    (cell,) = against_published(pd.DataFrame(rows), "error", {("waveform", "amm"): 18.5}).to_dict(
-        "records"
-    )
-    binomial = 100 * np.sqrt(0.17 * 0.83 / 9000)
-    assert cell["spread"] == pytest.approx(np.sqrt(8 - 4 * binomial**2 / 2), rel=0.01)
-    assert cell["exact_se"] == pytest.approx(np.hypot(binomial, cell["spread"] / np.sqrt(2)))
-    assert abs(cell["exact_z"]) < 1 < 2 < abs(cell["exact_strict"])
-
-
-def test_cells_that_two_tables_show_cost_once(tmp_path):
-    """Table 1 and the best draws share cells; a GPU's time is no core's."""
-    for partition, engine in enumerate(("cpu", "cpu", "cuda")):
-        cell = Cell("error-rates", ("iris", "pasb_mlr", partition), "paper", "exact", 0)
-        spent = {"engine": engine, "version": "0", "seconds": 9e9, "processor_seconds": 3 * 3600.0}
-        keep(tmp_path, cell, spent)
-    told = processor_time(tmp_path, seed=0)
-    assert "2 of " in told
-    assert "6.0 core hours, that is 3.0 hours of two cores" in told
-
-
-def test_square101_says_what_its_chains_took():
-    kinds = {"fixed": 40.0, "inferred": 160.0}  # seconds a chain: 200 a pair
-    results = [
-        {
-            **Cell("square101", (kind, first, 4), "paper", "exact", 0)._asdict(),
-            **{"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000},
-            "log_likelihood": [-2300.0] * 4,
-            "stick_of_frame": [1] * 4,
-            "seconds": seconds,
-        }
-        for kind, first, seconds in [
-            ("fixed", 0, 4 * kinds["fixed"]),
-            ("inferred", 0, 4 * kinds["inferred"]),
-            ("inferred", 4, np.nan),  # not measured: as long as the others
-        ]
-    ]
-    told = EXPERIMENTS["square101"].section(results)
-    assert "4 and 8 of the paper's 3600 and 3600 chains in 24 minutes (our defaults)" in told
-    assert "all of them in 200 hours" in told
-    assert "One H200" not in EXPERIMENTS["square101"].section(results[:1])
-
-
 def test_square101_has_the_chains_of_twenty_minutes():
     experiment = EXPERIMENTS["square101"]
     for scheme in ("exact", "paper"):
@@ -515,53 +344,6 @@ def test_square101_has_the_chains_of_twenty_minutes():
         assert chains == {kind: CHAINS[scheme, kind] for kind in KINDS}
         alone = experiment.cells("paper", (scheme,), engine="cpu")
         assert {cell.what for cell in alone} == {(k, c, 1) for k in KINDS for c in range(chains[k])}
-
-
-def test_satimage_shows_each_chain_with_an_inferred_order():
-    common = {"engine": "cuda", "version": "0"}
-    values = {("all",): [-1000.0, -1200.0, -1400.0]}
-    values |= {("inferred", 0): [-1300.0], ("inferred", 1): [-1100.0]}
-    results = [
-        {
-            **Cell("satimage-orders", ("forward", *what), "paper", "exact", 0)._asdict(),
-            **common,
-            "orders": ["012345", "102345", "201345"] if len(own) > 1 else ["inferred"],
-            "log_likelihood": own,
-        }
-        for what, own in values.items()
-    ]
-    experiment = EXPERIMENTS["satimage-orders"]
-    assert "| -1100, -1300 | 1, 2 of 3 | -1400 / -1200 / -1000 |" in experiment.section(results)
-    assert experiment.figure(results) is not None
-    assert experiment.figure(results[:1]) is not None
-
-
-def test_square101_counts_chains_that_ran_away():
-    common = {"engine": "cuda", "version": "0", "sweeps": 20_000, "n_rows": 8000, "seconds": 8.0}
-    logs = {"fixed": [-2300.0, np.nan, -2500.0, np.nan], "inferred": [np.nan] * 4}
-    results = [
-        {
-            **Cell("square101", (kind, 0, 4), "paper", "paper", 0)._asdict(),
-            **common,
-            "log_likelihood": values,
-            "stick_of_frame": [1, 9, 3, 9],
-        }
-        for kind, values in logs.items()
-    ]
-    experiment = EXPERIMENTS["square101"]
-    fixed, inferred = experiment.section(results).splitlines()[4:6]
-    assert "| 2 | -2400 | -2500 to -2300 | 1, 2 |" in fixed
-    assert "| 4 | - | - to - | 0, 0 |" in inferred
-    assert experiment.figure(results) is not None
-
-
-def test_cells_that_were_looked_into_say_where():
-    frame = finished_cells({"svm": [60.0]}).assign(dataset="glass")
-    cells = against_published(frame, "error", {("glass", "svm"): 28.84})
-    assert "see [Glass](method.md#glass)." in explanations(cells, frame, "error")
-    method = (Path(__file__).parents[1] / "docs" / "method.md").read_text()
-    for section in (*EXPLAINED.values(), *EXPLAINED_AS_PRINTED.values()):
-        assert f"### {section}\n" in method
 
 
 def test_chains_that_ran_away_are_counted_and_left_out(tmp_path, monkeypatch):

@@ -50,10 +50,11 @@ rows."""
 
 STATE = (
     "Cells that this page shows, by the budget they were run with, and the hours that those "
-    "with the budget paper took: of one core, or of a GPU. Experiments that share cells "
-    "show the same hours."
+    "with the budget paper took, if they were timed: of one core, or of a GPU. Experiments that "
+    "share cells show the same hours."
 )
 STATE_HEAD = ["", *reversed(BUDGETS), "core hours", "GPU hours"]
+STATE_LINE = r"^\| (\[.+?)" + r" \| (.+?)" * (len(STATE_HEAD) - 1) + r" \|$"  # a line in cells
 
 
 def write_report(folder: Path, out: Path, seed: int = 0, only: Sequence[str] = ()) -> Path:
@@ -125,22 +126,25 @@ def _sections(page: Path) -> dict[str, str]:
 
 def _state(folder: Path, seed: int, names: Sequence[str], old: str) -> str:
     """How many cells of each experiment are finished, by budget; of others what it was."""
-    lines = table(STATE_HEAD, [_state_row(name, folder, seed) for name in EXPERIMENTS]).splitlines()
-    kept = {name: line for line, name in re.findall(r"^(\| \[(.+?)\].*)$", old, re.MULTILINE)}
-    for place, name in enumerate(EXPERIMENTS, start=2):  # below the head
-        if name not in names:
-            lines[place] = kept[name]
-    told = processor_time(folder, seed)
-    if all(EXPERIMENTS[name].for_gpu for name in names):
-        told = old.splitlines()[-1]
-    return "\n\n".join([STATE, "\n".join(lines), told])
+    kept = {cells[0]: cells for cells in re.findall(STATE_LINE, old, re.MULTILINE)}
+    rows = [
+        _state_row(name, folder, seed) if name in names else kept[_link(name)]
+        for name in EXPERIMENTS
+    ]
+    only_gpu = all(EXPERIMENTS[name].for_gpu for name in names)
+    told = old.splitlines()[-1] if only_gpu else processor_time(folder, seed)
+    return "\n\n".join([STATE, table(STATE_HEAD, rows), told])
+
+
+def _link(name: str) -> str:
+    return f"[{name}](#{anchor(EXPERIMENTS[name].title)})"
 
 
 def _state_row(name: str, folder: Path, seed: int) -> list[str]:
     experiment = EXPERIMENTS[name]
     found = results_of(experiment, folder, seed)
     have = {(result["what"], result["scheme"], result["budget"]) for result in found}
-    row = [f"[{name}](#{anchor(experiment.title)})"]
+    row = [_link(name)]
     for budget in reversed(BUDGETS):
         counts = []
         for engine in ("cpu", "cuda") if experiment.for_gpu else ("cpu",):

@@ -168,22 +168,25 @@ class Square101(Experiment):
         )
         head = ["scheme", "kind", "chains", "sweeps", "ran away", "mean log-likelihood", "range"]
         head += ["frame on stick 1, on 1 to 5", "seconds a chain on an H200", "budget"]
-        return "\n\n".join([text, table(head, rows), *_hours(frame)])
+        return "\n\n".join([text, table(head, rows), *_gpu_time(frame)])
 
 
-def _hours(frame: pd.DataFrame) -> list[str]:
+def _gpu_time(frame: pd.DataFrame) -> list[str]:
     """What a GPU took for the chains of the budget paper, and would take for all of the paper's."""
     whole = frame[(frame["engine"] == "cuda") & (frame["budget"] == "paper")]
     parts = []
     for scheme, own in whole.groupby("scheme"):
         chains = own.groupby("kind")["chain"].count()
-        seconds = own.groupby("kind")["seconds"].mean()  # not measured for every chain
+        seconds = own.groupby("kind")["seconds"].mean()
         if set(chains.index) == set(KINDS):
             numbers = " and ".join(str(chains[kind]) for kind in KINDS)
+            name, untimed = SCHEMES[str(scheme)], own["seconds"].isna().sum()
+            if untimed:
+                name += f"; {untimed} of them were not timed and count as the others"
             parts.append(
                 f"{numbers} of the paper's {PAPER_CHAINS} and {PAPER_CHAINS} chains in "
-                f"{(chains * seconds).sum() / 60:.0f} minutes ({SCHEMES[str(scheme)]}), all of "
-                f"them in {PAPER_CHAINS * seconds.sum() / 3600:.0f} hours"
+                f"{(chains * seconds).sum() / 60:.0f} minutes ({name}), all of them in "
+                f"{PAPER_CHAINS * seconds.sum() / 3600:.0f} hours"
             )
     return [f"One H200 runs {'; '.join(parts)}."] if parts else []
 
