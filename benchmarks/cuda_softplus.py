@@ -19,12 +19,12 @@ import numpy as np
 from pasb import datasets
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
+from pasb.covariates.scaling import Scaling
 from pasb.engines.device import array_module
 from pasb.engines.softplus_arrays import Place
 from pasb.engines.softplus_batch import SoftplusBatch
-from pasb.rows import Rows
-from pasb.scaling import Scaling
-from pasb.sweep import Problem, Sweeper
+from pasb.numerics.rows import Rows
+from pasb.sampling.sweep import Problem, Sweeper
 
 SEED = 7
 

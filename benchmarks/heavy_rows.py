@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from report import write
 
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, blocked
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import BLOCK, blocked
 
 N_ROWS, N_COLUMNS, N_PROBLEMS = 60, 5, 12
 SPREAD = 1e6  # of coefficients and predictors: that of the prior

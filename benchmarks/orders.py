@@ -16,15 +16,16 @@ import orders_softplus
 from report import write
 
 from pasb import Logistic, datasets
-from pasb.binary.base import ABSENT, SUCCESS, Keys
-from pasb.chain import Chain, Schedule
+from pasb.binary.base import Keys
+from pasb.covariates.scaling import Scaling
+from pasb.evidences.filling import evidence_lattice
+from pasb.numerics.rows import Rows, unblocked
 from pasb.orders import Lattice, enumerate_orders
-from pasb.orders.filling import evidence_lattice
-from pasb.predict import Predictor
-from pasb.rows import Rows, unblocked
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
-from pasb.sweep import Problem, Sweeper
+from pasb.posterior.predict import Predictor
+from pasb.sampling.chain import Chain, Schedule
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sticks import ABSENT, SUCCESS
 
 
 def standardised(X, y, **construction) -> tuple[Problem, Scaling]:

@@ -21,9 +21,9 @@ import numpy as np
 
 import pasb
 from pasb import SoftplusClassifier, datasets
-from pasb.engines.sticks import StickBatch, all_sticks
-from pasb.orders.evidences import members
-from pasb.sweep import Problem
+from pasb.engines.stick_batch import StickBatch, all_sticks
+from pasb.evidences.base import members
+from pasb.sampling.sweep import Problem
 
 SEED = 11
 

@@ -50,7 +50,7 @@ def one(peer: str, name: str) -> dict[str, float | str]:
     missing = [module for module in PEERS[peer][1] if importlib.util.find_spec(module) is None]
     if missing:
         return {"status": f"not installed: {', '.join(missing)}"}
-    from pasb.diagnostics import bulk_ess
+    from pasb.posterior.diagnostics import bulk_ess
 
     warnings.simplefilter("ignore")
     rows = load(name)

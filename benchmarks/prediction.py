@@ -14,8 +14,8 @@ from time import thread_time
 import numpy as np
 
 from pasb.binary import Logistic, Softplus
-from pasb.predict import Predictor
-from pasb.sampling import one_blas_thread
+from pasb.posterior.predict import Predictor
+from pasb.sampling.run import one_blas_thread
 
 ROWS, CATEGORIES, COLUMNS = 2048, 6, 37
 CASES = {

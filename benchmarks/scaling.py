@@ -24,9 +24,9 @@ import numpy as np
 from pasb import SoftplusClassifier
 from pasb.binary import Softplus
 from pasb.binary.base import Keys
-from pasb.rows import Rows
-from pasb.sampling import one_blas_thread
-from pasb.sweep import Problem, Sweeper
+from pasb.numerics.rows import Rows
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, Sweeper
 
 BASE = {"N": 4000, "S": 4, "K": 4, "T": 2}
 RANGES = {

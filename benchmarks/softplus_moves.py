@@ -22,12 +22,12 @@ from pasb.binary.base import Keys
 from pasb.binary.softplus_fit import value_and_gradient
 from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import log_weights
-from pasb.diagnostics import bulk_ess
-from pasb.rows import Rows, blocked
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.rows import Rows, blocked
+from pasb.posterior.diagnostics import bulk_ess
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, Sweeper
 from pasb.sticks import log_probabilities
-from pasb.sweep import Problem, Sweeper
 
 N_WARMUP, N_TUNE, N_SWEEPS = 400, 80, 500
 ORDER = {"vehicle": (0, 3, 2, 1)}  # the one that logistic sticks favour

@@ -23,14 +23,15 @@ from sweep import training_rows
 
 from pasb import variates
 from pasb.binary import Softplus, softplus_kernels
-from pasb.binary.base import ABSENT, SUCCESS, Keys
+from pasb.binary.base import Keys
 from pasb.binary.softplus_link import add_layer, exponentials, link_space, log_sums_of, log_weights
 from pasb.binary.softplus_rows import LEAST_THETA, NO_SHAPE
-from pasb.gaussian import draw_from_precision
-from pasb.rows import BLOCK, Rows, add_block, linear_predictors, padded, unblocked
-from pasb.sampling import one_blas_thread
-from pasb.sweep import Problem, State, Sweeper
-from pasb.threads import Helpers
+from pasb.numerics.gaussian import draw_from_precision
+from pasb.numerics.rows import BLOCK, Rows, add_block, linear_predictors, padded, unblocked
+from pasb.numerics.threads import Helpers
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sticks import ABSENT, SUCCESS
 
 K, T = 5, 3
 # orders that the penalised fits favour

@@ -16,10 +16,10 @@ from scipy.linalg.blas import dsyrk
 from pasb import datasets, variates
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
-from pasb.rows import Rows, unblocked
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
-from pasb.sweep import Problem, Sweeper
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.rows import Rows, unblocked
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, Sweeper
 
 
 def training_rows(name: str) -> Rows:

@@ -12,8 +12,8 @@ from scipy.stats import norm
 from calibration.replicates import FIXED
 from calibration.scenarios import SCENARIOS
 from pasb.binary.base import BinaryModel
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import Direction
-from pasb.sweep import Sweeper
 from pasb.testing import joint
 
 LIMIT = 1e-6  # a p-value below fails; there are some 40, corrected for their means

@@ -30,8 +30,8 @@ from pasb.binary.logistic_kernels import PRECISIONS, draw_precisions, gibbs_step
 from pasb.binary.robit import RobitSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.binary.t_law import t_law
-from pasb.rows import linear_predictors
-from pasb.sweep import Sweeper
+from pasb.numerics.rows import linear_predictors
+from pasb.sampling.sweep import Sweeper
 
 # ---------------------------------------------------------------- coefficients, logistic
 

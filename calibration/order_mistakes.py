@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pasb.binary.base import Keys
-from pasb.binary.linear_sweep import LinearSweep
-from pasb.orders import JointMoves, swap_moves
-from pasb.sweep import State, Sweeper
+from pasb.moves.joint import JointMoves
+from pasb.moves.linear_sweep import LinearSweep
+from pasb.orders import swap_moves
+from pasb.sampling.sweep import State, Sweeper
 
 
 class InSteps(Sweeper):

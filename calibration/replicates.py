@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from pasb.binary.base import BinaryModel, Keys, Parameters
-from pasb.rows import Rows, blocked
+from pasb.numerics.rows import Rows, blocked
+from pasb.sampling.sweep import Problem, Scheme, Sweeper
 from pasb.sticks import Direction, probabilities_of_draws, simulate_categories
-from pasb.sweep import Problem, Scheme, Sweeper
 
 N_CATEGORIES, N_ROWS = 3, 30
 X = np.column_stack([np.ones(N_ROWS), np.linspace(-1.7, 1.7, N_ROWS)])

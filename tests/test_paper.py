@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from pasb.binary.softplus import Softplus
 from pasb.cli import app
+from pasb.numerics.rows import Rows
 from pasb.paper import chains, published
 from pasb.paper.cells import Cell, Context, keep, path_of
 from pasb.paper.experiments import EXPERIMENTS
@@ -25,8 +26,7 @@ from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
 from pasb.paper.runner import run_cells
 from pasb.paper.running import estimate, run
-from pasb.rows import Rows
-from pasb.sweep import Problem
+from pasb.sampling.sweep import Problem
 
 
 def test_all_published_cells_have_experiments():
@@ -281,8 +281,8 @@ from pathlib import Path
 from pasb.binary.softplus import Softplus
 from pasb.paper.cells import Context
 from pasb.paper.chains import run_chains
-from pasb.rows import Rows
-from pasb.sweep import Problem
+from pasb.numerics.rows import Rows
+from pasb.sampling.sweep import Problem
 
 rng = np.random.default_rng(0)
 X = np.column_stack([np.ones(7), rng.normal(size=7)])

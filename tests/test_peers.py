@@ -13,7 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pasb.binary.prior import CoefficientPrior
+from pasb.binary.coefficient_prior import CoefficientPrior
+from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.peers import (
     AdaptiveMultiHyperplane,
     AdaptiveMultiHyperplaneCV,
@@ -25,7 +26,6 @@ from pasb.peers import (
 from pasb.peers.hyperplanes_cv import _last_before_growth
 from pasb.peers.multinomial_logit_chain import sample_chain
 from pasb.peers.multinomial_logit_kernels import softmax_sweep
-from pasb.rows import Rows, linear_predictors, padded
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 

@@ -24,8 +24,8 @@ _HOMES = {
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
     "fit_together": "pasb.classifiers.together",
-    "load": "pasb.model_file",
-    "order_evidence": "pasb.orders.posterior",
+    "load": "pasb.classifiers.model_file",
+    "order_evidence": "pasb.classifiers.order_evidence",
 }
 _MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "testing", "variates")
 
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     from pasb.classifiers.features import SoftplusFeatures
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic import StickLogisticClassifier
+    from pasb.classifiers.model_file import load
+    from pasb.classifiers.order_evidence import order_evidence
     from pasb.classifiers.robit import StickRobitClassifier
     from pasb.classifiers.softplus import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.support_vector import StickSVMClassifier
     from pasb.classifiers.together import fit_together
-    from pasb.model_file import load
-    from pasb.orders.posterior import order_evidence
 
 
 def __getattr__(name: str):

@@ -16,7 +16,7 @@ from pasb.errors import ConvergenceWarning
 
 def is_compiled() -> bool:
     """Whether Numba's cache holds the largest kernel, hence in all likelihood the others."""
-    from pasb.binary.linear_sweep import whitened_sweep
+    from pasb.moves.linear_sweep import whitened_sweep
 
     if whitened_sweep.signatures:
         return True

@@ -20,10 +20,26 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.rows import elementwise
-from pasb.vector import vector_exp
+from pasb.numerics.rows import elementwise
+from pasb.numerics.vector import vector_exp
 
 Direction = Literal["forward", "reverse"]
+
+# What the rows of a category are on a stick: their binary label, or that they have none there,
+# or that it is imputed.
+FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
+
+
+def parts_on_stick(
+    order: NDArray[np.int64], stick: int, labels: tuple[int, int], augmented: bool
+) -> NDArray[np.int8]:
+    """What the rows of each category are on a stick; `labels` are of stopping and going on."""
+    stop, go_on = labels
+    parts = np.empty(len(order), dtype=np.int8)
+    parts[order[:stick]] = IMPUTED if augmented else ABSENT
+    parts[order[stick]] = stop
+    parts[order[stick + 1 :]] = go_on
+    return parts
 
 
 def accept_reject(

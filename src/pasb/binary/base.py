@@ -3,7 +3,7 @@
 A `BinaryModel` holds hyperparameters and knows its probabilities; its `sampler`
 holds the work space of one chain and updates the parameters of every category.
 Parameters are a dictionary of arrays whose first axis is the category. The sweep
-(`pasb.sweep`) decides which rows are successes, failures or absent on each stick, so
+(`pasb.sampling.sweep`) decides which rows are successes, failures or absent on each stick, so
 a binary model knows nothing of sticks, orders or directions.
 """
 
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from pasb.rows import Rows
+from pasb.numerics.rows import Rows
+from pasb.numerics.threads import Task
 from pasb.sticks import Direction
-from pasb.threads import Task
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
@@ -36,21 +36,6 @@ Index = int | np.int64
 CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int, int]]
 
 _counting = Lock()
-
-# The part that the rows of a category play on a stick.
-FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
-
-
-def parts_on_stick(
-    order: NDArray[np.int64], stick: int, labels: tuple[int, int], augmented: bool
-) -> NDArray[np.int8]:
-    """What the rows of each category are on a stick; `labels` are of stopping and going on."""
-    stop, go_on = labels
-    parts = np.empty(len(order), dtype=np.int8)
-    parts[order[:stick]] = IMPUTED if augmented else ABSENT
-    parts[order[stick]] = stop
-    parts[order[stick + 1 :]] = go_on
-    return parts
 
 
 class Keys(NamedTuple):
@@ -255,7 +240,7 @@ class BinaryModel(BaseEstimator, ABC):
         """Logs of success and failure, (draws, categories, rows of `blocks`).
 
         `parameters` have the axes (draw, category, ...); `blocks` come from
-        `pasb.rows.blocked`.
+        `pasb.numerics.rows.blocked`.
         """
 
     def penalised_fits(self, rows: Rows) -> PenalisedFits:

@@ -14,18 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import (
-    ABSENT,
-    IMPUTED,
-    SUCCESS,
-    BinaryModel,
-    BinarySampler,
-    Index,
-    Keys,
-    Parameters,
-)
-from pasb.rows import BLOCK, TILE, Rows, linear_predictors, padded, unblocked
-from pasb.sticks import Direction
+from pasb.binary.base import BinaryModel, BinarySampler, Index, Keys, Parameters
+from pasb.numerics.rows import BLOCK, TILE, Rows, linear_predictors, padded, unblocked
+from pasb.sticks import ABSENT, IMPUTED, SUCCESS, Direction
 
 Logs = tuple[NDArray[np.float64], NDArray[np.float64]]
 

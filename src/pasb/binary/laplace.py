@@ -16,14 +16,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, SUCCESS
+from pasb.binary.coefficient_prior import CoefficientPrior, coefficient_log_prior
 from pasb.binary.linear_space import LinearSpace
-from pasb.binary.prior import CoefficientPrior, coefficient_log_prior
 from pasb.binary.robit_kernels import newton_terms as robit_terms
 from pasb.binary.t_law import LOGISTIC, logistic_law
-from pasb.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.rows import BLOCK, Rows, elementwise, one_predictor, summing, weighted_gram
-from pasb.vector import vector_exp, vector_softplus
+from pasb.numerics.gaussian import draw_around, equilibrated_cholesky, squared_distance
+from pasb.numerics.rows import BLOCK, Rows, elementwise, one_predictor, summing, weighted_gram
+from pasb.numerics.vector import vector_exp, vector_softplus
+from pasb.sticks import ABSENT, SUCCESS
 
 WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 

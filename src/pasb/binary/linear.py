@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,19 @@ from pasb.binary.base import (
     Keys,
     Parameters,
 )
+from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import Laplace, laplace
 from pasb.binary.linear_kernels import stretch, sum_logs
 from pasb.binary.linear_space import LinearSpace
-from pasb.binary.linear_sweep import LinearSweep
 from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, SCALE, draw_precisions, normals
 from pasb.binary.precisions import PrecisionSampler
-from pasb.binary.prior import CoefficientPrior
-from pasb.binary.proposals import independence_move, log_ratios
-from pasb.orders.table import OrderTable
-from pasb.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
+from pasb.numerics.threads import Task, one_by_one
 from pasb.sticks import Direction
-from pasb.threads import Task, one_by_one
+
+if TYPE_CHECKING:
+    from pasb.moves.linear_sweep import LinearSweep
+    from pasb.orders.table import OrderTable
 
 # mypy: disable-error-code="call-arg"
 
@@ -210,6 +211,8 @@ class LinearSampler(PrecisionSampler, Approximable):
         number: int,
         kind: Index,
     ) -> bool:
+        from pasb.moves.proposals import independence_move
+
         with self.space() as space:
             return independence_move(
                 self.setting,
@@ -239,11 +242,15 @@ class LinearSampler(PrecisionSampler, Approximable):
         infers: bool,
         n_swaps: int,
     ) -> LinearSweep:
+        from pasb.moves.linear_sweep import LinearSweep
+
         return LinearSweep(self, table, laws, law_index, augmented, infers, n_swaps)
 
     def log_ratios(  # noqa: D102
         self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
     ) -> None:
+        from pasb.moves.proposals import log_ratios
+
         log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
 
 

@@ -12,9 +12,9 @@ from pasb.binary.logistic_kernels import present_predictors
 from pasb.binary.logistic_kernels import sum_logs_of as logistic_sums
 from pasb.binary.robit_kernels import scale_moves as stretch_robit
 from pasb.binary.robit_kernels import sum_logs_of as robit_sums
-from pasb.binary.scale_move import scale_moves as stretch_logistic
+from pasb.binary.stretch import scale_moves as stretch_logistic
 from pasb.binary.t_law import LOGISTIC
-from pasb.rows import BLOCK, one_predictor, two_predictors
+from pasb.numerics.rows import BLOCK, one_predictor, two_predictors
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.rows import BLOCK, Rows
+from pasb.numerics.rows import BLOCK, Rows
 
 
 class LinearSpace(NamedTuple):

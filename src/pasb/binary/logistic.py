@@ -17,7 +17,7 @@ from pasb.binary.base import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
 from pasb.binary.t_law import logistic_law
-from pasb.rows import Rows
+from pasb.numerics.rows import Rows
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"

@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.precisions import within_bounds
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, elementwise, one_predictor, summing, weighted_gram
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import BLOCK, elementwise, one_predictor, summing, weighted_gram
+from pasb.numerics.vector import vector_log1p_exp_neg
+from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 from pasb.variates.scalar import (
     gamma,
     normal,
@@ -23,7 +24,6 @@ from pasb.variates.scalar import (
     stream_key,
     uniform,
 )
-from pasb.vector import vector_log1p_exp_neg
 
 # Layers of the stream. For a plain int Numba would compile the callee once per value.
 LATENTS, COEFFICIENTS, PRECISIONS, SCALE = (np.int64(k) for k in range(4))

@@ -18,7 +18,7 @@ from pasb.binary.base import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.robit_kernels import LARGEST_DF, gibbs_step, log_success_and_failure
 from pasb.binary.t_law import t_law
-from pasb.rows import Rows
+from pasb.numerics.rows import Rows
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"

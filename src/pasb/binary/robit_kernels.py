@@ -10,13 +10,13 @@ import math
 import numpy as np
 from numba import njit
 
-from pasb.binary.base import ABSENT, FAILURE, SUCCESS
+from pasb.binary.coefficient_prior import coefficient_log_prior
 from pasb.binary.logistic_kernels import COEFFICIENTS, LATENTS, NO_EXPERT, present_predictors
-from pasb.binary.prior import coefficient_log_prior
-from pasb.binary.scale_move import NARROW, WIDE
+from pasb.binary.stretch import NARROW, WIDE
 from pasb.binary.t_law import log_cdf, log_cdf_and_slope
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, weighted_gram
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import BLOCK, weighted_gram
+from pasb.sticks import ABSENT, FAILURE, SUCCESS
 from pasb.variates.scalar import gamma, normal, open_stream, stream_key, truncated_t, uniform
 
 LARGEST_DF = 1e6  # the continued fraction needs about sqrt(df) steps
@@ -187,7 +187,7 @@ def _stretched_log_likelihood(eta, factor, weights, bounds, parts, df, constant,
 def scale_moves(
     eta, weights, bounds, parts, df, constant, pieces, ard, shape, rate, n_moves, key, coef
 ):
-    """As `pasb.binary.scale_move.scale_moves`: stretch `coef` by an accepted factor."""
+    """As `pasb.binary.stretch.scale_moves`: stretch `coef` by an accepted factor."""
     n = coef.shape[0]
     factor, law = 1.0, (df, constant, pieces)
     here = _stretched_log_likelihood(eta, factor, weights, bounds, parts, *law)

@@ -50,7 +50,7 @@ from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
 from pasb.binary.softplus_prior import LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
-from pasb.rows import BLOCK, Rows, padded
+from pasb.numerics.rows import BLOCK, Rows, padded
 from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"

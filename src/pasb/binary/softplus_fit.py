@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from pasb.binary.base import ABSENT, SUCCESS, PenalisedFits
+from pasb.binary.base import PenalisedFits
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, add_layer, log_rates
-from pasb.rows import BLOCK, Rows, elementwise, linear_predictors
-from pasb.vector import vector_exp, vector_softplus
+from pasb.numerics.rows import BLOCK, Rows, elementwise, linear_predictors
+from pasb.numerics.vector import vector_exp, vector_softplus
+from pasb.sticks import ABSENT, SUCCESS
 
 LOG_LEAST_RATE = -600.0
 LOG_WEIGHTS = (-500.0, 50.0)  # what a fit may try

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_link import add_layer, exponentials
@@ -26,8 +25,9 @@ from pasb.binary.softplus_rows import (
     expert_stream,
     is_steep,
 )
-from pasb.gaussian import draw_from_precision
-from pasb.rows import BLOCK, add_block, linear_predictors
+from pasb.numerics.gaussian import draw_from_precision
+from pasb.numerics.rows import BLOCK, add_block, linear_predictors
+from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 from pasb.variates.scalar import open_stream, stream_key
 
 # Kinds of streams; those of layer t are numbered from (t + 1) * KINDS on.

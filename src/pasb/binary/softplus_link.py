@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.logistic_kernels import kernel
-from pasb.rows import BLOCK, elementwise, linear_predictors
-from pasb.vector import vector_exp, vector_log, vector_softplus
+from pasb.numerics.rows import BLOCK, elementwise, linear_predictors
+from pasb.numerics.vector import vector_exp, vector_log, vector_softplus
 
 LINEAR_BELOW = -37.0  # below, log(1 + e^x) is e^x to double precision
 LEAST = 1e-300  # stands for weights that underflow; they change no probability

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from pasb.binary.base import IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.sticks import IMPUTED, SUCCESS
 from pasb.variates.jit import inlined_sampler
 from pasb.variates.scalar import exponential, polya_gamma, uniform
 from pasb.variates.scalar.gammas import gamma_from_one

@@ -21,8 +21,8 @@ from pasb.binary.softplus_prior import (
     draw_weights,
 )
 from pasb.binary.softplus_update import StickUpdate, reserve_spaces
-from pasb.rows import Rows, padded
-from pasb.threads import Task, one_by_one
+from pasb.numerics.rows import Rows, padded
+from pasb.numerics.threads import Task, one_by_one
 
 if TYPE_CHECKING:
     from pasb.binary.softplus import Softplus

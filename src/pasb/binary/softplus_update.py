@@ -23,8 +23,8 @@ from pasb.binary.softplus_kernels import (
     update_expert,
 )
 from pasb.binary.softplus_link import log_weights
-from pasb.rows import BLOCK, Rows
-from pasb.threads import Task
+from pasb.numerics.rows import BLOCK, Rows
+from pasb.numerics.threads import Task
 
 if TYPE_CHECKING:
     from pasb.binary.softplus_sampler import SoftplusSampler

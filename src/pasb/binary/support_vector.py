@@ -53,9 +53,9 @@ from pasb.binary.support_vector_kernels import (
     spike_and_slab_step,
 )
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
-from pasb.rows import BLOCK, TILE, Rows
+from pasb.numerics.rows import BLOCK, TILE, Rows
+from pasb.numerics.threads import Task, one_by_one
 from pasb.sticks import Direction
-from pasb.threads import Task, one_by_one
 
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import PenalisedFits
+from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import laplace_logistic
-from pasb.binary.prior import CoefficientPrior
-from pasb.rows import Rows, unblocked
+from pasb.numerics.rows import Rows, unblocked
 
 MOST_COLUMNS = 100
 PRIOR = CoefficientPrior.of("ard", 2.0, 8.0)

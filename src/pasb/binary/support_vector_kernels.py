@@ -11,12 +11,12 @@ import math
 
 import numpy as np
 
-from pasb.binary.base import ABSENT, IMPUTED, SUCCESS
 from pasb.binary.logistic_kernels import kernel
 from pasb.binary.precisions import within_bounds
 from pasb.binary.support_vector_link import log_odds
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import BLOCK, TILE, _tile, elementwise, summing, weighted_gram
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import BLOCK, TILE, _tile, elementwise, summing, weighted_gram
+from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 from pasb.variates.scalar import (
     gamma,
     inverse_gaussian,
@@ -174,7 +174,7 @@ def joint_step(
 
 @summing
 def _gram_of_columns(blocks, chosen, pull, residual, used, plain, scratch, gram, linear):
-    """As `pasb.rows.weighted_gram` for some of the columns.
+    """As `pasb.numerics.rows.weighted_gram` for some of the columns.
 
     They are so many that a block of them does not fit into the cache: products are taken
     panel by panel.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pasb.binary.logistic_kernels import kernel
-from pasb.rows import BLOCK, TILE, elementwise, summing
-from pasb.vector import vector_log1p_exp_neg
+from pasb.numerics.rows import BLOCK, TILE, elementwise, summing
+from pasb.numerics.vector import vector_log1p_exp_neg
 
 
 @elementwise

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
-from pasb.hyperplanes import Hyperplanes
-from pasb.validation import checked_table
+from pasb.covariates.checking import checked_table
+from pasb.covariates.hyperplanes import Hyperplanes
 
 
 class SoftplusFeatures(TransformerMixin, BaseEstimator):

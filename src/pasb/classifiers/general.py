@@ -17,20 +17,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary import BinaryModel, Logistic
-from pasb.chain import Schedule
-from pasb.draws import Draws
-from pasb.fingerprint import run_fingerprint, seed_of
-from pasb.lazy_rows import LazyRows, Table
-from pasb.monitored import choose_monitored_rows
-from pasb.posterior import PosteriorMixin
+from pasb.covariates.checking import checked_order, checked_table, checked_weights
+from pasb.covariates.monitored import choose_monitored_rows
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.lazy_rows import LazyRows, Table
+from pasb.numerics.rows import Rows
+from pasb.posterior.mixin import PosteriorMixin
 from pasb.precompile import announce
-from pasb.progress import wanted
-from pasb.rows import Rows
-from pasb.sampling import Engine, sample
-from pasb.scaling import Scaling
+from pasb.sampling.chain import Schedule
+from pasb.sampling.draws import Draws
+from pasb.sampling.fingerprint import run_fingerprint, seed_of
+from pasb.sampling.progress import wanted
+from pasb.sampling.run import Engine, sample
+from pasb.sampling.sweep import Problem, Scheme
 from pasb.sticks import Direction
-from pasb.sweep import Problem, Scheme
-from pasb.validation import checked_order, checked_table, checked_weights
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
@@ -68,7 +68,7 @@ COMMON_PARAMETERS = """n_chains : int, default={n_chains}
         resumes, with the draws it would have made without the stop; with a larger
         `n_draws` it goes on beyond its end.
     callbacks : list of callables or None, default=None
-        Called with a `pasb.chain.SweepInfo` after each sweep; a true return value stops
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
         the run, keeping the draws made so far."""
 
 

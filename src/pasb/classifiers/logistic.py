@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from pasb.binary import BinaryModel, Logistic
+from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
-from pasb.classifiers.prior import AutomaticRate
+from pasb.sampling.sweep import Scheme
 from pasb.sticks import Direction
-from pasb.sweep import Scheme
 
 
 @with_parameters

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from pasb.binary.base import BinaryModel
 from pasb.binary.robit import Robit
+from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
-from pasb.classifiers.prior import AutomaticRate
+from pasb.sampling.sweep import Scheme
 from pasb.sticks import Direction
-from pasb.sweep import Scheme
 
 
 @with_parameters

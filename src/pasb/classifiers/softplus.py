@@ -12,16 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.softplus import Softplus, active_experts
+from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
-from pasb.classifiers.prior import AutomaticRate
-from pasb.empirical import nonlinear_rate
+from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.engines.device import array_module, available
-from pasb.frames import by_direction, native_frame
-from pasb.posterior import tails_of
-from pasb.predict import Predictor
-from pasb.rows import Rows
-from pasb.sampling import Engine
-from pasb.sweep import Scheme
+from pasb.numerics.rows import Rows
+from pasb.posterior.frames import by_direction, native_frame
+from pasb.posterior.mixin import tails_of
+from pasb.posterior.predict import Predictor
+from pasb.sampling.run import Engine
+from pasb.sampling.sweep import Scheme
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -186,7 +186,7 @@ class SoftplusClassifier(AutomaticRate):
     def _predictor_type(self) -> type[Predictor]:
         # a model that was fitted on a GPU predicts without one as well
         if self.engine == "cuda" and available():
-            from pasb.engines.predict import DevicePredictor
+            from pasb.engines.device_predict import DevicePredictor
 
             return DevicePredictor
         return Predictor

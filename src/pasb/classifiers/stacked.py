@@ -15,12 +15,12 @@ from sklearn.utils._param_validation import Interval
 from pasb.binary.softplus import Softplus
 from pasb.classifiers.general import with_parameters
 from pasb.classifiers.softplus import SoftplusClassifier
-from pasb.hyperplanes import Hyperplanes
-from pasb.sampling import Engine
-from pasb.scaling import Scaling
+from pasb.covariates.checking import checked_table
+from pasb.covariates.hyperplanes import Hyperplanes
+from pasb.covariates.scaling import Scaling
+from pasb.sampling.run import Engine
+from pasb.sampling.sweep import Scheme
 from pasb.sticks import Direction
-from pasb.sweep import Scheme
-from pasb.validation import checked_table
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 

@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary.base import BinaryModel
 from pasb.binary.support_vector import SupportVector
 from pasb.classifiers.general import StickBreakingClassifier, cores, with_parameters
-from pasb.frames import native_frame
-from pasb.kernel_columns import choose_landmarks, kernel_columns
-from pasb.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
-from pasb.rows import BLOCK
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
-from pasb.sweep import Scheme
-from pasb.validation import checked_table
+from pasb.covariates.checking import checked_table
+from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
+from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.rows import BLOCK
+from pasb.posterior.frames import native_frame
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Scheme
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in prediction, 128 MB

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
-from pasb.chain import Schedule
 from pasb.classifiers.general import StickBreakingClassifier, cores
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
-from pasb.progress import wanted
-from pasb.sampling import sample_together
-from pasb.sweep import Problem
+from pasb.sampling.chain import Schedule
+from pasb.sampling.progress import wanted
+from pasb.sampling.run import sample_together
+from pasb.sampling.sweep import Problem
 
 Model = TypeVar("Model", bound=StickBreakingClassifier)
 

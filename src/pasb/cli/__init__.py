@@ -217,7 +217,7 @@ def demo(
     traceback: Traceback = False,
 ) -> None:
     """Fit the vehicle silhouettes, explain the results, and draw pictures."""
-    from pasb.demo import run
+    from pasb.cli.demo import run
 
     with reported(traceback):
         run(out, quick=quick)

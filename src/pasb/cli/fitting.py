@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 import pasb
-from pasb.cli import report
+from pasb.cli import printing
 from pasb.cli.failures import UsageError, check_output
 from pasb.cli.scores import scores_of
+from pasb.covariates.tables import TableError, class_labels, covariates, need_column, read_table
 from pasb.errors import ConvergenceWarning
-from pasb.tables import TableError, class_labels, covariates, need_column, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,17 +105,17 @@ def fit_table(
     train, held_out = _split(labels, test, settings.seed)
     model = settings.classifier(np.unique(labels[train]))
 
-    console = report.console()
+    console = printing.console()
     began = monotonic()
     notes = _fit(model, X.iloc[train], labels[train])
     seconds = monotonic() - began
     model.save(out)
 
-    report.heading(console, f"{path.name}: {target}")
+    printing.heading(console, f"{path.name}: {target}")
     rows = [
         ("rows", f"{len(train):,}" + (f" and {len(held_out):,} held out" if test else "")),
         ("covariates", f"{X.shape[1]:,}"),
-        ("classes", report.class_counts(labels[train])),
+        ("classes", printing.class_counts(labels[train])),
         ("time", f"{seconds:.1f} s"),
     ]
     scored = scores_of(model, X.iloc[train], labels[train])
@@ -125,11 +125,11 @@ def fit_table(
         tested = scores_of(model, X.iloc[held_out], labels[held_out])
         words = f"{tested.words()}, calibration error {tested.calibration:.3f}"
         rows.append(("held-out rows", words))
-    report.grid(console, rows)
+    printing.grid(console, rows)
     for text in notes:
         console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
     judged = X.iloc[train], labels[train]
-    left_out, name = report.model_report(console, model, rows=judged), escape(str(out))
+    left_out, name = printing.model_report(console, model, rows=judged), escape(str(out))
     if left_out:
         console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
     console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
@@ -140,11 +140,11 @@ def summarise_file(path: Path, everything: bool, interval: float) -> None:
     if not 0 < interval < 1:
         raise UsageError(f"--interval must lie between 0 and 1, not {interval}")
     model = load_model(path)
-    console = report.console()
-    report.heading(console, path.name)
+    console = printing.console()
+    printing.heading(console, path.name)
     names = model._feature_names()
     shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    report.grid(
+    printing.grid(
         console,
         [
             ("model", type(model).__name__),
@@ -152,7 +152,7 @@ def summarise_file(path: Path, everything: bool, interval: float) -> None:
             ("classes", ", ".join(str(label) for label in model.classes_)),
         ],
     )
-    left_out = report.model_report(console, model, interval=interval, everything=everything)
+    left_out = printing.model_report(console, model, interval=interval, everything=everything)
     if left_out:
         console.print(f"[dim]{left_out} more: pasb summary {escape(str(path))} --all[/dim]")
 

@@ -48,7 +48,7 @@ def list_experiments(traceback: Traceback = False) -> None:
     """List the experiments, and about how long they take."""
     from rich.table import Table
 
-    from pasb.cli.report import console
+    from pasb.cli.printing import console
     from pasb.paper.running import table_of_experiments
 
     with reported(traceback):

@@ -11,11 +11,18 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from pasb.cli import report
+from pasb.cli import printing
 from pasb.cli.failures import UsageError, check_output
 from pasb.cli.fitting import load_model
 from pasb.cli.scores import Scores
-from pasb.tables import TableError, covariates, ending, need_column, read_table, write_table
+from pasb.covariates.tables import (
+    TableError,
+    covariates,
+    ending,
+    need_column,
+    read_table,
+    write_table,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +62,7 @@ def predict_table(
         frame = model.predict_frame(X, interval)
     else:
         frame = _without_intervals(model, X, proba)
-    console = report.console()
+    console = printing.console()
     if out is not None:
         write_table(frame, out)
         console.print(f"{len(frame):,} predictions are in [bold]{escape(str(out))}[/bold].")

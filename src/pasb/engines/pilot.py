@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Parameters
-from pasb.engines.sticks import Stick, StickBatch, all_sticks
-from pasb.orders.evidences import Evidences, members
+from pasb.engines.stick_batch import Stick, StickBatch, all_sticks
+from pasb.evidences.base import Evidences, members
 from pasb.orders.lattice import Lattice
-from pasb.sweep import Problem, State
+from pasb.sampling.sweep import Problem, State
 
 SWEEPS, COUNTED = 250, 100  # of a short chain, and those at its end that count
 BEST_ORDERS = 32  # whose sticks get more chains

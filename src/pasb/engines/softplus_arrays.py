@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from pasb.binary.softplus import Softplus
 from pasb.engines.device import Launcher, array_module, free_bytes, to_host, view
 from pasb.errors import EngineError
-from pasb.rows import Rows, unblocked
-from pasb.sweep import Problem
+from pasb.numerics.rows import Rows, unblocked
+from pasb.sampling.sweep import Problem
 
 STATE = ("coef", "weight", "active", "precision", "rate", "mass", "scale")
 STACKS = 64  # QR decompositions at the same time

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import ABSENT, IMPUTED, Keys
-from pasb.engines import softplus_centre as centre
-from pasb.engines import softplus_reflections as reflections
-from pasb.engines import softplus_rows as row_kernels
+from pasb.binary.base import Keys
+from pasb.engines import cuda_centre as centre
+from pasb.engines import cuda_reflections as reflections
+from pasb.engines import cuda_rows as row_kernels
 from pasb.engines.device import MANY_THREADS, THREADS, to_host
 from pasb.engines.softplus_arrays import STATE, Place, SoftplusArrays
 from pasb.orders import OrderTable, swap_moves
+from pasb.sticks import ABSENT, IMPUTED
 
 MANY_COLUMNS = 64  # from here on a Cholesky decomposition is shared by more threads
 MANY_SWAPS = 10_000  # a sweep, of all chains: a millisecond; from here on in threads

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
-from pasb.empirical import nonlinear_rate
+from pasb.covariates.prior_scale import nonlinear_rate
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.rows import Rows
 from pasb.paper.cells import Context
 from pasb.paper.models import SOFTPLUS_PRIOR
-from pasb.rows import Rows
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
-from pasb.sweep import Problem, State, Sweeper
+from pasb.sampling.run import one_blas_thread
+from pasb.sampling.sweep import Problem, State, Sweeper
 
 OUR_SHAPE = 2.0
 

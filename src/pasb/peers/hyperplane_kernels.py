@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pasb.rows import summing
+from pasb.numerics.rows import summing
 
 kernel = njit(cache=True, error_model="numpy", nogil=True)
 

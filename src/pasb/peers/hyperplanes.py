@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.covariates.checking import checked_table
 from pasb.peers.hyperplane_kernels import assign, class_scores, one_pass
-from pasb.validation import checked_table
 
 
 class HyperplaneTraining:

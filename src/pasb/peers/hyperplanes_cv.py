@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.covariates.checking import checked_table
 from pasb.peers.hyperplanes import AdaptiveMultiHyperplane, scores_of, with_bias
-from pasb.validation import checked_table
 
 REGULARIZATIONS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 EPOCHS = (5, 10, 20, 50, 100)

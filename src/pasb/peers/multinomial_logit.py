@@ -15,19 +15,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from pasb.advice import ESS_LIMIT, RHAT_LIMIT
-from pasb.binary.prior import CoefficientPrior
+from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.classifiers.general import cores
-from pasb.diagnostics import Diagnostics
+from pasb.covariates.checking import checked_table, checked_weights
+from pasb.covariates.monitored import choose_monitored_rows
+from pasb.covariates.scaling import Scaling
 from pasb.errors import ConvergenceWarning
-from pasb.fingerprint import seed_of
-from pasb.monitored import choose_monitored_rows
+from pasb.numerics.rows import Rows
 from pasb.peers.multinomial_logit_chain import SoftmaxDraws, sample_chain
 from pasb.peers.multinomial_logit_kernels import softmax_probabilities
-from pasb.rows import Rows
-from pasb.sampling import one_blas_thread
-from pasb.scaling import Scaling
-from pasb.validation import checked_table, checked_weights
+from pasb.posterior.advice import ESS_LIMIT, RHAT_LIMIT
+from pasb.posterior.diagnostics import Diagnostics
+from pasb.sampling.fingerprint import seed_of
+from pasb.sampling.run import one_blas_thread
 
 CELLS = 2**22  # probabilities in memory at a time while they are averaged
 

@@ -8,10 +8,10 @@ from threading import Event
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.logistic_kernels import normals
-from pasb.binary.prior import CoefficientPrior
+from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.peers.multinomial_logit_kernels import softmax_log_likelihood, softmax_sweep
-from pasb.rows import Rows, linear_predictors, padded
 from pasb.variates.scalar import stream_key
 
 START = 3  # layer of the stream that the first coefficients are drawn from

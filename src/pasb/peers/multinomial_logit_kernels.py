@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from pasb.binary.logistic_kernels import draw_precisions, kernel
-from pasb.gaussian import draw_by_qr, draw_from_precision
-from pasb.rows import linear_predictors, weighted_gram
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import linear_predictors, weighted_gram
 from pasb.variates.scalar import open_stream, polya_gamma, stream_key
 
 # Layers of the stream.
@@ -55,7 +55,7 @@ def softmax_sweep(
     Parameters
     ----------
     blocks, weights, bounds : arrays
-        As in `pasb.rows.Rows`.
+        As in `pasb.numerics.rows.Rows`.
     ard : bool
         Whether precisions are drawn.
     shape, rate : float

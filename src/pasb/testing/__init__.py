@@ -19,8 +19,8 @@ from pasb.testing.checks import (
     check_recovery,
     check_reproducibility,
 )
+from pasb.testing.findings import ConformityError, Report
 from pasb.testing.joint import check_fixed_order, check_sampled_order
-from pasb.testing.report import ConformityError, Report
 
 __all__ = [
     "ConformityError",

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2, ks_2samp
 
-from pasb.binary.base import ABSENT, FAILURE, SUCCESS, BinaryModel, Keys, Parameters
-from pasb.rows import BLOCK, Rows, blocked
-from pasb.sticks import simulate_categories
-from pasb.sweep import Problem, State, Sweeper
-from pasb.testing.report import ConformityError
+from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.numerics.rows import BLOCK, Rows, blocked
+from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sticks import ABSENT, FAILURE, SUCCESS, simulate_categories
+from pasb.testing.findings import ConformityError
 
 FARTHEST = 1e3  # size of the largest covariates; standardised ones stay far below
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pasb.binary.base import Approximable, BinaryModel, Keys, Parameters
-from pasb.rows import Rows, blocked
+from pasb.numerics.rows import Rows, blocked
+from pasb.sampling.sweep import Problem, State, Sweeper
 from pasb.sticks import Direction, simulate_categories
-from pasb.sweep import Problem, State, Sweeper
-from pasb.testing.report import ConformityError
+from pasb.testing.findings import ConformityError
 
 X = np.column_stack([np.ones(10), np.linspace(-1.5, 1.5, 10)])
 N_CATEGORIES = 3

@@ -1,0 +1,253 @@
+"""Fitted models on disk: numeric arrays and JSON, versioned and checksummed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pasb
+from pasb import binary
+from pasb.binary import BinaryModel
+from pasb.classifiers.general import StickBreakingClassifier
+from pasb.covariates.monitored import N_MONITORED
+from pasb.errors import FileFormatError
+from pasb.sampling.draws import Draws
+from pasb.storage import store
+
+KIND = "model"
+
+# Only these can stand in a file; nothing in it is imported by name.
+CLASSIFIERS = {
+    name: getattr(pasb, name)
+    for name in (
+        "StickBreakingClassifier",
+        "StickLogisticClassifier",
+        "StickRobitClassifier",
+        "StickSVMClassifier",
+        "SoftplusClassifier",
+        "StackedSoftplusClassifier",
+    )
+}
+BINARY_MODELS: dict[str, type[BinaryModel]] = {
+    name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus", "SupportVector")
+}
+
+# Settings of a run that make no sense in a file.
+_LEFT_OUT = ("callbacks", "checkpoint", "n_jobs", "progress")
+_LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
+
+GREATEST_COEF = 1e150  # no chain comes near, and sums of products must not overflow
+
+
+def save(model: StickBreakingClassifier, path: Path) -> None:
+    """Write a fitted classifier; see `StickBreakingClassifier.save`."""
+    name = type(model).__name__
+    if CLASSIFIERS.get(name) is not type(model):
+        raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
+    draws = model.draws_
+    names = getattr(model, "feature_names_in_", None)
+    meta = {
+        "classifier": name,
+        "parameters": {
+            key: _plain(value)
+            for key, value in model.get_params(deep=False).items()
+            if key not in _LEFT_OUT
+        },
+        "classes": _labels_to_json(model.classes_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": model.n_features_in_,
+        "frame_library": model._frame_library,
+        "directions": list(draws.directions),
+        "kept": sorted(draws.parameters),
+        "guards": draws.guards,
+        "n_warmup": draws.n_warmup,
+        "interrupted": draws.interrupted,
+    }
+    store.write(path, KIND, meta, _arrays_of(model))
+
+
+def _arrays_of(model: StickBreakingClassifier) -> dict[str, NDArray]:
+    """All that a file holds of a model beside its header."""
+    draws, monitored = model.draws_, model._monitored
+    return {
+        "order": draws.order,
+        "log_likelihood": draws.log_likelihood,
+        "swaps_accepted": draws.swaps_accepted,
+        "swap_acceptance": draws.swap_acceptance,
+        **model._learned(),
+        **{f"draws_{key}": values for key, values in draws.parameters.items()},
+        **{f"monitored_{key}": values for key, values in monitored.items()},
+    }
+
+
+def load(path: str | os.PathLike) -> StickBreakingClassifier:
+    """Read a model that was written by its `save` method.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    StickBreakingClassifier
+        Ready to predict, with the draws and diagnostics it was saved with.
+
+    Raises
+    ------
+    pasb.errors.FileFormatError
+        When the file is damaged, foreign, or of a newer version.
+
+    Examples
+    --------
+    >>> import pasb, tempfile, os
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"]
+    >>> model = pasb.StickLogisticClassifier(n_warmup=50, n_draws=50, random_state=1).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pasb")
+    ...     model.save(path)
+    ...     again = pasb.load(path)
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    meta, arrays = store.read(Path(path), KIND)
+    try:
+        return _rebuild(meta, arrays)
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        reason = str(error) if len(str(error)) <= 300 else f"{str(error)[:300]}..."
+        raise FileFormatError(
+            f"{os.fspath(path)} is a sound file but not a model that this version of pasb "
+            f"understands ({reason}); save the model again"
+        ) from error
+
+
+def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingClassifier:
+    parameters = {key: _unplain(value) for key, value in meta["parameters"].items()}
+    model = CLASSIFIERS[meta["classifier"]](**parameters)
+    model._validate_params()
+    model._binary_model().check()
+    model.classes_ = _labels_from_json(meta["classes"])
+    model.n_features_in_ = int(meta["n_features"])
+    if meta["feature_names"] is not None:
+        model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
+    model._frame_library = str(meta["frame_library"])
+    model._relearn(arrays)
+    model._monitored = {key: arrays[f"monitored_{key}"] for key in ("row", "inner", "category")}
+    model.draws_ = Draws(
+        parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
+        directions=tuple(meta["directions"]),
+        order=arrays["order"],
+        log_likelihood=arrays["log_likelihood"],
+        swaps_accepted=arrays["swaps_accepted"],
+        swap_acceptance=arrays["swap_acceptance"],
+        guards={str(key): int(count) for key, count in meta["guards"].items()},
+        n_warmup=int(meta["n_warmup"]),
+        interrupted=bool(meta["interrupted"]),
+    )
+    if arrays.keys() != _arrays_of(model).keys():
+        raise ValueError("its arrays are not those of such a model")
+    _check(model)
+    model._after_sampling(warn=False)
+    return model
+
+
+def _check(model: StickBreakingClassifier) -> None:
+    """Refuse arrays that do not belong together, before anything indexes with them."""
+    draws, n_classes = model.draws_, len(model.classes_)
+    n_features, n_columns = model.n_features_in_, model._n_columns
+    if len(getattr(model, "feature_names_in_", range(n_features))) != n_features:
+        raise ValueError("the feature names do not fit the covariates")
+    if model._frame_library not in ("pandas", "polars"):
+        raise ValueError("the library for data frames is unknown")
+    if draws.order.ndim != 3 or draws.order.shape[2] != n_classes or draws.order.size == 0:
+        raise ValueError("the orders do not fit the classes")
+    if draws.order.dtype != np.int64 or (np.sort(draws.order) != np.arange(n_classes)).any():
+        raise ValueError("an order is not a permutation")
+    sampled = draws.order.shape[:2]
+    if len(draws.directions) != sampled[0] or set(draws.directions) != set(model._directions):
+        raise ValueError("the directions do not fit the chains")
+    if draws.log_likelihood.shape != sampled or draws.swaps_accepted.shape != sampled:
+        raise ValueError("the traces differ in length")
+    if draws.log_likelihood.dtype != np.float64 or draws.swap_acceptance.shape != sampled[:1]:
+        raise ValueError("the traces are not those of a model")
+    shapes = model._binary_model().shapes(n_columns)
+    if draws.parameters.keys() != shapes.keys():
+        raise ValueError("the parameters are not those of the binary model")
+    for name, shape in shapes.items():
+        values = draws.parameters[name]
+        if values.dtype != np.float64 or values.shape != (*sampled, n_classes, *shape):
+            raise ValueError(f"{name} has the shape {values.shape}")
+        if np.isnan(values).any() or (name == "coef" and not np.isfinite(values).all()):
+            raise ValueError(f"{name} is not finite")
+        if name == "coef" and (np.abs(values) > GREATEST_COEF).any():
+            raise ValueError("coef is so large that predictions would not be finite")
+    inner = model._monitored["inner"]
+    if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
+        raise ValueError("the watched rows do not fit the covariates")
+    # their probabilities take rows x draws x classes
+    if len(inner) > N_MONITORED or not np.isfinite(inner).all():
+        raise ValueError("the watched rows are too many or not finite")
+    row, category = model._monitored["row"], model._monitored["category"]
+    if row.shape != inner.shape[:1] or category.shape != inner.shape[:1]:
+        raise ValueError("the watched rows differ in number")
+    if row.dtype.kind != "i" or not np.isin(category, np.arange(n_classes)).all():
+        raise ValueError("the watched rows do not fit the classes")
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON."""
+    if hasattr(value, "sampler"):
+        name = type(value).__name__
+        if BINARY_MODELS.get(name) is not type(value):
+            raise TypeError(f"binary={name} cannot be saved: only pasb's own binary models can")
+        parameters = {key: _plain(item) for key, item in value.get_params().items()}
+        return {"binary_model": name, "parameters": parameters}
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": str(value)}  # JSON has no infinity
+    if isinstance(value, np.ndarray | list | tuple):
+        return np.asarray(value).tolist()
+    if isinstance(value, np.random.RandomState):
+        return None
+    if isinstance(value, Mapping):  # an order for each direction
+        return {str(key): _plain(item) for key, item in value.items()}
+    return value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, dict) and "number" in value:
+        return float(value["number"])
+    if isinstance(value, dict) and "binary_model" in value:
+        parameters = {key: _unplain(item) for key, item in value["parameters"].items()}
+        return BINARY_MODELS[value["binary_model"]](**parameters)
+    return value
+
+
+def _labels_to_json(classes: NDArray) -> dict[str, Any]:
+    kind = _LABEL_KINDS.get(classes.dtype.kind)
+    labels = classes.tolist()
+    if kind is None:
+        if not all(isinstance(label, str) for label in labels):
+            raise TypeError("class labels must be strings, numbers or booleans to be saved")
+        kind = "object"
+    return {"kind": kind, "labels": labels}
+
+
+def _labels_from_json(stored: dict[str, Any]) -> NDArray:
+    dtypes = {
+        "str": np.str_,
+        "int": np.int64,
+        "uint": np.uint64,
+        "float": np.float64,
+        "bool": np.bool_,
+        "object": object,
+    }
+    labels = stored["labels"]
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        raise ValueError("the class labels are not distinct")
+    return np.array(labels, dtype=dtypes[stored["kind"]])

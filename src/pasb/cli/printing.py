@@ -1,0 +1,217 @@
+"""What a fitted model found, in words and tables for the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pasb.posterior.advice import ESS_LIMIT, RHAT_LIMIT, advice_on
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_COEFFICIENTS = 12
+MOST_ORDERS = 5
+MOST_CLASSES = 12
+
+# the advice of the classifiers, in the words of the command line
+_AS_OPTIONS = {
+    "n_warmup": "--warmup",
+    "n_draws": "--draws",
+    "with a checkpoint": "with --checkpoint",
+}
+
+
+def console() -> Console:
+    """A console on the present standard output; piped output is not cut to 80 columns."""
+    shown = Console(highlight=False)
+    return shown if shown.is_terminal else Console(highlight=False, width=100)
+
+
+def grid(console: Console, rows: list[tuple[str, str]]) -> None:
+    """Print names and values in two columns."""
+    table = Table.grid(padding=(0, 3))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, value in rows:
+        table.add_row(name, escape(value))
+    console.print(table)
+
+
+def heading(console: Console, text: str) -> None:
+    """Print a bold line with space before it."""
+    console.print(f"\n[bold]{escape(text)}[/bold]")
+
+
+def class_counts(labels: NDArray) -> str:
+    """The classes and how many rows each has."""
+    classes, counts = np.unique(labels, return_counts=True)
+    shown = [f"{label} ({count:,})" for label, count in zip(classes, counts, strict=True)]
+    if len(shown) > MOST_CLASSES:
+        shown = [*shown[:MOST_CLASSES], f"and {len(shown) - MOST_CLASSES} more"]
+    return ", ".join(shown)
+
+
+def convergence_rows(model: Any) -> list[tuple[str, str]]:
+    """Number of draws, R-hat and effective sample size, with a verdict."""
+    draws, seen = model.draws_, model.diagnostics_
+    rhat, ess = seen.worst_rhat, seen.worst_ess
+    rows = [("draws", f"{draws.n_chains} chains of {draws.n_draws:,}")]
+    if np.isfinite(rhat):
+        verdict = "good" if rhat <= RHAT_LIMIT else f"should be below {RHAT_LIMIT}"
+        rows.append(("R-hat, the worst", f"{rhat:.3f} ({verdict})"))
+    if np.isfinite(ess):
+        verdict = "good" if ess >= ESS_LIMIT else f"should be above {ESS_LIMIT}"
+        rows.append(("effective sample size, the worst", f"{ess:,.0f} ({verdict})"))
+    return rows
+
+
+def note(console: Console, model: Any) -> None:
+    """Print what to change when the draws cannot be trusted yet."""
+    advice = advice_on(model.draws_, model.diagnostics_)
+    if not advice:
+        return
+    for name, option in _AS_OPTIONS.items():
+        advice = advice.replace(name, option)
+    if isinstance(model.order_, dict):  # an option has one order for both directions
+        advice = advice.replace("Fix the order (order=model.order_), or run", "Run")
+    else:
+        order = ",".join(str(label) for label in model.order_)
+        advice = advice.replace("(order=model.order_)", f'(--order "{order}")')
+    console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(advice)}")
+
+
+def order_tables(console: Console, model: Any) -> None:
+    """Print the most probable orders of each direction."""
+    for direction in model._directions:
+        named = f", {direction} sticks" if len(model._directions) > 1 else ""
+        if isinstance(model.order, str):
+            heading(console, f"Order of the classes{named}, first stick to last")
+            _order_table(console, model, direction)
+        else:
+            labels = " > ".join(map(str, model.classes_[model._top_order(direction)]))
+            heading(console, f"Order of the classes{named}, fixed: {labels}")
+
+
+def _order_table(console: Console, model: Any, direction: str) -> None:
+    orders, counts = model._orders_by_frequency(direction)
+    n_chains = len(model.draws_.of_direction(direction))
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("probability", justify="right")
+    table.add_column("chains", justify="right")
+    table.add_column("order")
+    for order, count in zip(orders[:MOST_ORDERS], counts, strict=False):
+        table.add_row(
+            f"{count / counts.sum():.3f}",
+            f"{model._n_visits(order, direction)} of {n_chains}",
+            escape(model._order_label(order)),
+        )
+    console.print(table)
+    rest = len(orders) - MOST_ORDERS
+    if rest > 0:
+        share = counts[MOST_ORDERS:].sum() / counts.sum()
+        console.print(f"[dim]{rest} more with {share:.3f} in all[/dim]")
+
+
+def coefficient_table(
+    console: Console, model: Any, *, interval: float = 0.9, most: int | None = MOST_COEFFICIENTS
+) -> int:
+    """Print the coefficients with the largest effect; return how many were left out.
+
+    The effect is that of one unit inside the model, such as a standard deviation, so
+    that covariates in different units can be compared.
+    """
+    import pandas as pd
+
+    frame = model.summary(interval)
+    if not isinstance(frame, pd.DataFrame):
+        frame = frame.to_pandas()
+    spread = dict(zip(model._feature_names(), model._scaling.spread, strict=True))
+    effect = np.array([spread.get(name, 0.0) for name in frame["feature"]]) * frame["mean"]
+    if most is not None and most < len(frame):
+        frame = frame.loc[effect.abs().sort_values(ascending=False, kind="stable").index[:most]]
+    percent = f"{interval:.0%}" if interval * 100 % 1 < 1e-9 else f"{interval:.1%}"
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    table.add_column("stick", justify="right")
+    table.add_column("class")
+    table.add_column("covariate")
+    for name in ("mean", "sd", f"{percent} from", "to"):
+        table.add_column(name, justify="right")
+    for row in frame.itertuples(index=False):
+        clear = row.lower > 0 or row.upper < 0
+        table.add_row(
+            str(row.stick),
+            escape(str(row[1])),
+            escape(str(row.feature)),
+            *(_number(value) for value in (row.mean, row.sd, row.lower, row.upper)),
+            style=None if clear else "dim",
+        )
+    console.print(table)
+    return len(effect) - len(frame)
+
+
+def expert_table(console: Console, model: Any, interval: float) -> None:
+    """Print how many experts and hyperplanes each class uses."""
+    import pandas as pd
+
+    frame = model.active_experts(interval)
+    if not isinstance(frame, pd.DataFrame):
+        frame = frame.to_pandas()
+    heading(console, f"Active experts, of {model.n_experts} for each class")
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
+    directed = "direction" in frame
+    for name in (["sticks"] if directed else []) + ["class"]:
+        table.add_column(name)
+    for name in ("experts", f"{interval:.0%} from", "to", "hyperplanes", "is the reference"):
+        table.add_column(name, justify="right")
+    for row in frame.to_dict("records"):
+        counts = [row[name] for name in ("experts", "lower", "upper", "hyperplanes")]
+        table.add_row(
+            *([row["direction"]] if directed else []),
+            escape(str(row["class"])),
+            *("" if np.isnan(count) else f"{count:.3g}" for count in counts),
+            f"{row['reference']:.0%}",
+        )
+    console.print(table)
+
+
+def model_report(
+    console: Console,
+    model: Any,
+    *,
+    rows: tuple[Any, Any] = (None, None),
+    interval: float = 0.9,
+    everything: bool = False,
+) -> int:
+    """Print convergence, order and what the model uses; return how much was left out.
+
+    That is coefficients where there is one vector for each stick, else numbers of experts or
+    support vectors. `rows`, covariates and classes, are those by which splits are judged.
+    """
+    heading(console, "Convergence")
+    grid(console, convergence_rows(model))
+    note(console, model)
+    order_tables(console, model)
+    console.print(escape(f"In words: {model.order_in_words(*rows)}"))
+    if hasattr(model, "active_experts"):
+        expert_table(console, model, interval)
+        return 0
+    if not model._has_coefficients:
+        heading(console, f"Support vectors: {model.n_hyperplanes():,.0f}")
+        return 0
+    which = "Coefficients" if everything else "Largest coefficients"
+    given = "the fixed order" if not isinstance(model.order, str) else "the most probable order"
+    heading(console, f"{which} under {given}")
+    return coefficient_table(
+        console, model, interval=interval, most=None if everything else MOST_COEFFICIENTS
+    )
+
+
+def _number(value: float) -> str:
+    """Three or four digits, without an exponent where possible."""
+    return f"{value:.3g}" if 1e-4 <= abs(value) < 1e-2 else f"{value:.4g}"

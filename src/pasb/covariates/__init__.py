@@ -1,0 +1,1 @@
+"""From a user's table to the columns of a binary model."""

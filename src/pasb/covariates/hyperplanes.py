@@ -1,0 +1,95 @@
+"""The hyperplanes of a fitted softplus model, as further covariates (the paper's DT-MSR).
+
+A fitted softplus model has found hyperplanes that matter. Their responses log(1 + exp(x'b)),
+put behind the covariates, let a second model bend its boundaries where the first one did.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
+
+if TYPE_CHECKING:
+    from pasb.classifiers.softplus import SoftplusClassifier
+
+DIRECTIONS = ("forward", "reverse")
+
+
+class Hyperplanes(NamedTuple):
+    """Hyperplanes of active experts.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        Of the columns that the model was fitted to.
+    vectors : array of shape (n_hyperplanes, 1 + n_columns)
+        Coefficients on the inner scale, the constant first.
+    tags : integer array of shape (n_hyperplanes, 4)
+        Where each comes from: direction, category, expert, layer.
+    """
+
+    scaling: Scaling
+    vectors: NDArray[np.float64]
+    tags: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, model: SoftplusClassifier) -> Hyperplanes:
+        """Those of the draw with the highest training likelihood, one of each direction."""
+        best = model.best_draw().draws_
+        vectors, tags = [], []
+        for chain, direction in enumerate(best.directions):
+            for category in best.order[chain, 0, :-1]:
+                coef = best.parameters["coef"][chain, 0, category]
+                active = best.parameters["active"][chain, 0, category] > 0
+                for expert in np.flatnonzero(active):
+                    for layer, vector in enumerate(coef[expert]):
+                        vectors.append(vector)
+                        tags.append((DIRECTIONS.index(direction), category, expert, layer))
+        return cls(
+            model._scaling,
+            np.array(vectors, dtype=np.float64).reshape(-1, model._n_columns),
+            np.array(tags, dtype=np.int64).reshape(-1, 4),
+        )
+
+    def names(self, classes: NDArray) -> list[str]:
+        """Names of the responses."""
+        return [
+            f"softplus {DIRECTIONS[d]} {classes[s]} expert {k + 1} layer {t + 1}"
+            for d, s, k, t in self.tags
+        ]
+
+    def behind(
+        self, table: NDArray[np.float64], columns: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """`table`, and behind it the responses to the rows of `columns`.
+
+        A row's result does not depend on the rows around it.
+        """
+        n_rows, n_features = table.shape
+        out = np.empty((n_rows, n_features + len(self.vectors)))
+        out[:, :n_features] = table
+        for start in range(0, n_rows, BLOCK):
+            rows = slice(start, min(start + BLOCK, n_rows))
+            blocks = blocked(self.scaling.with_constant(columns[rows]))
+            predictors = np.empty((len(self.vectors), BLOCK))
+            linear_predictors(blocks, padded(self.vectors, blocks.shape[1]), predictors)
+            out[rows, n_features:] = np.logaddexp(0.0, predictors[:, : rows.stop - start].T)
+        return out
+
+    def check(self, n_columns: int, n_categories: int) -> None:
+        """Raise a ValueError for arrays that do not belong together, as a file may hold."""
+        self.scaling.check()
+        n = len(self.vectors)
+        if len(self.scaling.centre) != n_columns or self.vectors.shape != (n, n_columns + 1):
+            raise ValueError("the hyperplanes do not fit the covariates")
+        if self.vectors.dtype != np.float64 or not np.isfinite(self.vectors).all():
+            raise ValueError("the hyperplanes are not finite")
+        if self.tags.shape != (n, 4) or self.tags.dtype != np.int64 or (self.tags < 0).any():
+            raise ValueError("the hyperplanes are not named")
+        if (self.tags[:, 0] > 1).any() or (self.tags[:, 1] >= n_categories).any():
+            raise ValueError("the hyperplanes do not fit the classes")

@@ -1,0 +1,68 @@
+"""Category probabilities from draws of a softplus model, on a GPU.
+
+One matrix product for the predictors of many draws, one kernel for their probabilities; memory is
+bounded whatever the number of rows and draws. The same numbers as on the CPU, to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.engines.cuda_rows import of_size
+from pasb.engines.device import THREADS, array_module, to_host, view
+from pasb.numerics.lazy_rows import Table
+from pasb.posterior.predict import Predictor
+
+ROWS_AT_ONCE = 2**14
+NUMBERS_AT_ONCE = 2**26  # predictors, 512 MiB
+
+
+class DevicePredictor(Predictor):
+    """A `Predictor` that works on a GPU."""
+
+    __slots__ = ()
+
+    def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Posterior-mean probabilities, (rows, categories)."""
+        out = np.empty((len(X), self.orders.shape[1]))
+        for rows, parts in self._parts(X):
+            total: Any = 0.0
+            for _, part in parts:
+                total = total + part.sum(axis=0)
+            out[rows] = to_host(total / total.sum(axis=0)).T
+        return out
+
+    def samples(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
+        """Probabilities under every draw, (draws, rows, categories)."""
+        out = np.empty((len(self.orders), len(X), self.orders.shape[1]))
+        for rows, parts in self._parts(X):
+            for draws, part in parts:
+                out[draws, rows] = to_host(part).transpose(0, 2, 1)
+        return out
+
+    def _parts(self, X: Table) -> Iterator[tuple[slice, Iterator]]:
+        for first in range(0, len(X), ROWS_AT_ONCE):
+            rows = slice(first, min(first + ROWS_AT_ONCE, len(X)))
+            yield rows, self._of_rows(X[rows])
+
+    def _of_rows(self, X: NDArray[np.float64]) -> Iterator[tuple[slice, Any]]:
+        """Probabilities (draws, categories, rows) of some draws after the others."""
+        xp = array_module()
+        table = xp.asarray(np.ascontiguousarray(X.T))
+        coef, weight = self.parameters["coef"], self.parameters["weight"]
+        n_draws, n_categories, n_experts, n_layers, n_columns = coef.shape
+        kernel = of_size(n_experts, n_layers).probabilities
+        step = max(1, NUMBERS_AT_ONCE // (n_categories * n_experts * n_layers * len(X)))
+        for start in range(0, n_draws, step):
+            draws = slice(start, min(start + step, n_draws))
+            own = xp.asarray(coef[draws])
+            psi = (own.reshape(-1, n_columns) @ table).reshape(*own.shape[:-1], len(X))
+            out = xp.empty((len(own), n_categories, len(X)))
+            arrays = (psi, weight[draws], self.orders[draws], self.reverse[draws], out)
+            grid = (-(-len(X) // THREADS), len(own))
+            kernel[grid, THREADS](*[view(xp.asarray(array)) for array in arrays])
+            yield draws, out

@@ -1,0 +1,100 @@
+"""Chains of single sticks as one batch on a GPU.
+
+A stick's problem depends only on its category and the set of categories behind it. Six
+categories have 720 orders of five sticks each, but only 186 sticks, so the log-likelihoods of all
+orders follow from the chains of 186 sticks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import Keys
+from pasb.engines.softplus_arrays import STATE, Place
+from pasb.engines.softplus_batch import SoftplusBatch
+from pasb.sampling.sweep import Problem
+from pasb.sticks import ABSENT
+
+
+class Stick(NamedTuple):
+    """A category and the set of categories behind it, a bit mask, in one direction."""
+
+    problem: Problem
+    category: int
+    later: int
+
+
+def all_sticks(problem: Problem) -> list[Stick]:
+    """The sticks of all orders, those in front of one category at least."""
+    n = problem.rows.n_categories
+    return [
+        Stick(problem, c, later) for c in range(n) for later in range(1, 2**n) if not later >> c & 1
+    ]
+
+
+class StickBatch(SoftplusBatch):
+    """One chain for each stick.
+
+    Parameters
+    ----------
+    sticks : sequence of Stick
+        Of the same rows; a stick may be there several times.
+    seed : int
+    first : int
+        The number of the first chain, which keys its random numbers; the others follow.
+    """
+
+    def __init__(self, sticks: Sequence[Stick], seed: int, first: int):
+        self.sticks = list(sticks)
+        super().__init__(
+            [Place(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]
+        )
+        self.infers[:] = False
+        labels = np.array([stick.problem.labels for stick in self.sticks])
+        own = np.array([stick.category for stick in self.sticks])
+        later = np.array([stick.later for stick in self.sticks])
+        categories = np.arange(self.n_categories)
+        self._stops = own[:, None] == categories
+        self._goes_on = (later[:, None] >> categories & 1).astype(bool)
+        parts = np.where(self._goes_on, labels[:, 1:], ABSENT)
+        self._parts = np.where(self._stops, labels[:, :1], parts)
+        self._forward = np.array([stick.problem.direction == "forward" for stick in self.sticks])
+        self._begin()
+
+    def _sizes(self) -> tuple[int, int]:
+        return 1, 1
+
+    def _begin(self) -> None:
+        problem = self.sticks[0].problem
+        sampler = problem.model.sampler(problem.rows, problem.direction)
+        starts = []
+        for place, stick in zip(self.places, self.sticks, strict=True):
+            start = sampler.start(Keys(place.seed, place.chain, 0))
+            own = slice(stick.category, stick.category + 1)
+            starts.append({name: start[name][own] for name in STATE})
+        self.start([np.zeros(1, dtype=np.int64)] * self.n_chains, starts)
+
+    def _put_orders(self) -> None:
+        with_padding = np.full((self.n_chains, self.n_categories + 1), ABSENT, dtype=np.int8)
+        with_padding[:, :-1] = self._parts
+        self._put("parts", with_padding)
+        self._put("slots", np.arange(self.n_chains))
+        names = [(place.seed, place.chain, 0) for place in self.places]
+        self._put("names", np.array(names, dtype=np.int64))
+
+    def sweep(self, number: int) -> NDArray[np.float64]:
+        """One sweep of all sticks; their log-likelihoods."""
+        with self.launcher.stream:
+            self.arrays["sweep"].fill(number)
+            self._update_sticks()
+            success, failure = (sums[:, 0] for sums in self._tabulate())
+        forward = self._forward[:, None]
+        stop, go_on = (
+            np.where(forward, success, failure),
+            np.where(forward, failure, success),
+        )
+        return (stop * self._stops + go_on * self._goes_on).sum(axis=1)

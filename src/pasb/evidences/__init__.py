@@ -1,0 +1,1 @@
+"""How well the data speak for the sticks of an order: approximations and penalised fits."""

@@ -1,0 +1,1 @@
+"""Blocks of rows, sums over them, normal draws, vector functions and threads."""

@@ -1,0 +1,158 @@
+"""What the order says about the data, in words: who is split off first, and how cleanly."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.numerics.rows import blocked
+from pasb.sticks import Direction, accept_reject
+
+SURE = 0.8  # probability from which one sequence is told, not several
+MOST_NAMED = 5  # classes
+MOST_DRAWS = 50  # by which a stick is judged
+FEWEST_ROWS = 3  # on either side of a split
+# (share of its own rows that stop + share of the others that go on) / 2, from this on
+HOW = ((0.95, "cleanly"), (0.85, "well"), (0.7, "with errors"), (0.0, "poorly"))
+
+
+class Split(NamedTuple):
+    """How a stick divides the rows that reach it: posterior means of the shares that stop."""
+
+    own: float  # of the rows of its class
+    others: float  # of the rows of the classes behind it
+
+
+def order_in_words(model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None) -> str:
+    """Say in which order a fitted classifier splits off its classes, and how cleanly.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X, y : array, optional
+        Rows by which the splits are judged; by default those training rows that the model
+        keeps to watch its chains, a couple of dozen.
+    """
+    watched = X is None or y is None
+    if watched:
+        inner, categories = model._monitored["inner"], model._monitored["category"]
+    else:
+        labels, known = np.asarray(y), model.classes_
+        inner = model._inner_rows(X)[:]
+        categories = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        if len(labels) != len(inner) or not (known[categories] == labels).all():
+            raise ValueError("y must hold one of the model's classes for each row of X")
+    sentences = []
+    for direction in model._directions:
+        text = _sentences(model, direction, inner, categories)
+        named = len(model._directions) > 1
+        sentences.append(f"{direction.capitalize()} sticks: {text}" if named else text)
+    if watched:
+        sentences.append(f"(Judged by {len(inner)} of the training rows.)")
+    return " ".join(sentences)
+
+
+def _sentences(model: Any, direction: Direction, inner: NDArray, categories: NDArray) -> str:
+    chains = model.draws_.of_direction(direction)
+    orders = model.draws_.order[chains]
+    n = orders.shape[2]
+    names = [str(label) for label in model.classes_]
+
+    def judged(order: NDArray[np.int64], draws: NDArray[np.bool_]) -> list[str]:
+        splits = stick_splits(model, order, direction, chains, draws, inner, categories)
+        sides = "its own rows", "the others"
+        if n == 2:
+            sides = f"the rows of {names[order[0]]}", f"those of {names[order[1]]}"
+        return [_how(split, sides if k == 0 else None) for k, split in enumerate(splits)]
+
+    order = model._top_order(direction)
+    share = (orders[:, :, : n - 2] == order[: n - 2]).all(axis=2).mean()
+    fixed = not isinstance(model.order, str)
+    if n == 2 or fixed or share >= SURE:
+        how = judged(order, (orders == order).all(axis=2))
+        opening = "" if n == 2 or fixed else f"With probability {share:.2f}, "
+        parts = [
+            f"{names[c]} is split off first{how[0]}" if k == 0 else f"then {names[c]}{how[k]}"
+            for k, c in enumerate(order[: min(n - 2, MOST_NAMED)])
+        ]
+        if n - 2 > MOST_NAMED:
+            parts.append(f"then {n - 2 - MOST_NAMED} more")
+        last = f"{names[order[-2]]} and {names[order[-1]]} are told apart"
+        parts.append(f"{'and ' if n > 2 else ''}{last}{' last' if n > 2 else ''}{how[-1]}")
+        tie = " The order of the last two makes no difference to the model."
+        return f"{opening}{', '.join(parts)}.{tie if n > 2 and model._last_two_tie() else ''}"
+    first = np.bincount(orders[:, :, 0].ravel(), minlength=n) / orders[:, :, 0].size
+    likely = [int(k) for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
+    told = []
+    for c in likely[:MOST_NAMED]:
+        draws = orders[:, :, 0] == c
+        told.append(f"{names[c]} ({first[c]:.0%}){judged(orders[draws][0], draws)[0]}")
+    if len(likely) > MOST_NAMED:
+        told.append(f"one of {len(likely) - MOST_NAMED} more")
+    never = [name for k, name in enumerate(names) if k not in likely]
+    hardly = f", hardly ever {' or '.join(never)}" if 0 < len(never) <= MOST_NAMED else ""
+    return f"The class to split off first is {' or '.join(told)}{hardly}."
+
+
+def stick_splits(
+    model: Any,
+    order: NDArray[np.int64],
+    direction: Direction,
+    chains: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    inner: NDArray[np.float64],
+    categories: NDArray[np.int64],
+) -> list[Split | None]:
+    """How each stick of an order divides the rows that reach it.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    order : array of shape (n_classes,)
+    direction : {"forward", "reverse"}
+    chains : array
+        The chains of that direction.
+    chosen : boolean array of shape (len(chains), n_draws)
+        Draws to average over; at most `MOST_DRAWS` of them are used.
+    inner, categories : array
+        Rows in the binary model's columns, and their categories.
+
+    Returns
+    -------
+    list of Split
+        None for a stick that too few of the rows reach.
+    """
+    binary, blocks, n_rows = model._binary_model(), blocked(inner), len(inner)
+    draws = np.argwhere(chosen)
+    draws = draws[np.unique(np.linspace(0, len(draws) - 1, MOST_DRAWS).astype(np.int64))]
+    stop = np.zeros((len(model.classes_), n_rows))
+    for chain, draw in draws:  # one at a time: many classes and rows need memory
+        part = slice(draw, draw + 1)
+        own = {name: v[chains[chain], part] for name, v in model.draws_.parameters.items()}
+        success, failure = binary.log_probabilities(own, blocks)
+        accept, _ = accept_reject(success, failure, direction)
+        stop += np.exp(accept[0, :, :n_rows])
+    stop /= len(draws)
+    place = np.argsort(order)[categories]
+    splits: list[Split | None] = []
+    for k, category in enumerate(order[:-1]):
+        mine, behind = place == k, place > k
+        enough = min(mine.sum(), behind.sum()) >= FEWEST_ROWS
+        shares = (stop[category, mine], stop[category, behind])
+        splits.append(Split(*(float(s.mean()) for s in shares)) if enough else None)
+    return splits
+
+
+def _how(split: Split | None, sides: tuple[str, str] | None) -> str:
+    """The quality of a split, and its shares; what they are of is said where `sides` are given."""
+    if split is None:
+        return ""
+    quality = 0.5 * (split.own + 1 - split.others)
+    how = next(word for least, word in HOW if quality >= least)
+    if sides is None:
+        return f", {how} ({split.own:.0%} and {split.others:.0%})"
+    own, others = sides
+    shares = f"{split.own:.0%} of {own} and {split.others:.0%} of {others}"
+    return f", {how} (its stick stops {shares})"

@@ -1,0 +1,107 @@
+"""What a run kept of its chains, chain by chain and draw by draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.sampling.chain import Chain
+from pasb.sticks import Direction
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a run kept: arrays with the axes (chain, draw, ...)."""
+
+    parameters: dict[str, NDArray[np.float64]]
+    directions: tuple[Direction, ...]  # of each chain
+    order: NDArray[np.int64]
+    log_likelihood: NDArray[np.float64]
+    swaps_accepted: NDArray[np.int64]
+    swap_acceptance: NDArray[np.float64]  # of each chain, warm-up included
+    guards: dict[str, int]
+    n_warmup: int  # sweeps of warm-up that were done
+    interrupted: bool = False
+
+    def sort_last_two(self) -> None:
+        """Put the lower of the last two categories first in all draws of a symmetric model.
+
+        Swapping the last two categories and the sign of the last stick's coefficients
+        changes no probability; with one of the two forms for all draws, a coefficient
+        means the same in each of them.
+        """
+        for order, coef in zip(self.order, self.parameters["coef"], strict=True):
+            flipped = np.flatnonzero(order[:, -2] > order[:, -1])
+            c, d = order[flipped, -2], order[flipped, -1]
+            coef[flipped, d] = -coef[flipped, c]
+            order[flipped, -2], order[flipped, -1] = d, c
+
+    def best(self) -> Draws:
+        """The draw with the highest likelihood of each direction, as a chain of one draw."""
+        chains, draws = [], []
+        for direction in dict.fromkeys(self.directions):
+            mine = self.of_direction(direction)
+            chain, draw = divmod(int(np.argmax(self.log_likelihood[mine])), self.n_draws)
+            chains.append(int(mine[chain]))
+            draws.append(draw)
+        return replace(
+            self,
+            parameters={k: v[chains, draws][:, None] for k, v in self.parameters.items()},
+            directions=tuple(self.directions[chain] for chain in chains),
+            order=self.order[chains, draws][:, None],
+            log_likelihood=self.log_likelihood[chains, draws][:, None],
+            swaps_accepted=self.swaps_accepted[chains, draws][:, None],
+            swap_acceptance=self.swap_acceptance[chains],
+        )
+
+    def of_direction(self, direction: Direction) -> NDArray[np.int64]:
+        """The chains that break sticks in one direction."""
+        return np.flatnonzero(np.array(self.directions) == direction)
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return self.order.shape[0]
+
+    @property
+    def n_draws(self) -> int:
+        """Draws of each chain."""
+        return self.order.shape[1]
+
+
+def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Draws:
+    """The draws that all chains of a run have, from the arrays that the chains fill.
+
+    Parameters
+    ----------
+    chains : list of Chain
+    trace : dict of str to array
+        What `pasb.sampling.chain.empty_trace` made for these chains.
+    stopped : bool
+        Whether the run was told to stop.
+    """
+    n_draws = min(chain.n_kept for chain in chains)
+    if n_draws == 0:
+        # stopped in the warm-up: the states reached are better than nothing
+        for chain in chains:
+            chain.keep(0, 0)
+        n_draws = 1
+    # a copy only where some draws were not made
+    kept = {name: np.ascontiguousarray(values[:, :n_draws]) for name, values in trace.items()}
+    guards: dict[str, int] = {}
+    for sampler in {id(chain.sweeper.sampler): chain.sweeper.sampler for chain in chains}.values():
+        for name, count in sampler.guards.items():
+            guards[name] = guards.get(name, 0) + count
+    return Draws(
+        directions=tuple(chain.sweeper.problem.direction for chain in chains),
+        order=kept.pop("order"),
+        log_likelihood=kept.pop("log_likelihood"),
+        swaps_accepted=kept.pop("swaps_accepted"),
+        parameters=kept,
+        swap_acceptance=np.array([chain.info().swap_acceptance for chain in chains]),
+        guards=guards,
+        n_warmup=min(chains[0].schedule.n_warmup, min(chain.n_done for chain in chains)),
+        interrupted=stopped and not all(chain.finished for chain in chains),
+    )

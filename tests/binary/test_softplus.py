@@ -1,0 +1,518 @@
+"""The softplus model: link, latents, joint-distribution (Geweke) tests, guards, extremes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+from scipy import stats
+
+from pasb.binary import softplus_sampler
+from pasb.binary.base import Keys
+from pasb.binary.logistic import Logistic
+from pasb.binary.softplus import Softplus, active_experts
+from pasb.binary.softplus_heavy import draw_with_heavy_rows
+from pasb.binary.softplus_kernels import draw_latents, get_flags, put_flags
+from pasb.binary.softplus_rows import FROZEN, draw_active, draw_row_weight, log_expm1
+from pasb.numerics.gaussian import draw_by_qr
+from pasb.numerics.rows import BLOCK, Rows, blocked
+from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sticks import ABSENT, FAILURE, IMPUTED, SUCCESS, simulate_categories
+from pasb.variates.scalar import open_stream
+
+X = np.column_stack([np.ones(8), np.linspace(-1.5, 1.5, 8)])
+N_CATEGORIES = 3
+
+
+def log_rate(coef, weight, table):
+    """log lambda in extended precision, straight from the definition."""
+    total = np.zeros(len(table), dtype=np.longdouble)
+    for r, layers in zip(weight, coef, strict=True):
+        q = np.ones(len(table), dtype=np.longdouble)
+        for b in layers:
+            q = np.log1p(q * np.exp(table.astype(np.longdouble) @ b.astype(np.longdouble)))
+        total += np.longdouble(r) * q
+    return np.log(total)
+
+
+def logs(model, coef, weight, table):
+    parameters = {"coef": coef[None, None], "weight": weight[None, None]}
+    success, failure = model.log_probabilities(parameters, blocked(table))
+    return success[0, 0, : len(table)], failure[0, 0, : len(table)]
+
+
+@pytest.mark.parametrize(("n_experts", "n_layers"), [(1, 1), (1, 3), (5, 1), (5, 3)])
+def test_link_against_its_definition(n_experts, n_layers, seed):
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([np.ones(300), rng.normal(scale=3, size=(300, 4))])
+    coef = rng.normal(scale=2, size=(n_experts, n_layers, 5))
+    weight = rng.gamma(0.3, size=n_experts) + 1e-12
+    model = Softplus(n_experts=n_experts, n_layers=n_layers)
+    success, failure = logs(model, coef, weight, table)
+    rate = np.exp(log_rate(coef, weight, table))
+    assert failure == pytest.approx(-rate.astype(float), rel=1e-12)
+    assert success == pytest.approx(np.log(-np.expm1(-rate)).astype(float), rel=1e-11, abs=1e-15)
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 20])
+@pytest.mark.parametrize("psi", [-1e4, -800.0, -37.5, 0.0, 37.5, 800.0, 1e4])
+def test_link_is_finite_for_enormous_predictors(psi, n_layers):
+    model = Softplus(n_experts=2, n_layers=n_layers)
+    coef = np.full((2, n_layers, 1), psi)
+    success, failure = logs(model, coef, np.array([0.5, 1e-300]), np.ones((3, 1)))
+    log_q = 0.0
+    for _ in range(n_layers):
+        x = psi + log_q
+        log_q = x if x < -37 else math.log(np.logaddexp(0.0, x))
+    rate = 0.5 * math.exp(min(log_q, 700))
+    assert np.isfinite(success).all()
+    assert np.isfinite(failure).all()
+    assert failure == pytest.approx(-rate, rel=1e-12, abs=1e-300)
+    if log_q < -40:
+        assert success == pytest.approx(log_q + math.log(0.5), rel=1e-12)
+    else:
+        assert success == pytest.approx(math.log(-math.expm1(-rate)), rel=1e-12, abs=1e-15)
+
+
+def test_one_expert_with_one_layer_and_unit_weight_is_logistic(seed):
+    table = np.random.default_rng(seed).normal(scale=5, size=(100, 3))
+    coef = np.array([0.5, -1.0, 2.0])
+    ours = logs(Softplus(n_experts=1, n_layers=1), coef[None, None], np.ones(1), table)
+    theirs = Logistic().log_probabilities({"coef": coef[None, None]}, blocked(table))
+    for a, b in zip(ours, theirs, strict=True):
+        assert a == pytest.approx(b[0, 0, :100], rel=1e-11, abs=1e-15)
+
+
+@pytest.mark.parametrize("n_experts", [1, 8, 9, 17])
+def test_flags_of_experts(n_experts, seed):
+    """Eight experts share a byte; what was there before is overwritten."""
+    rng = np.random.default_rng(seed)
+    active = rng.integers(2, size=(n_experts, BLOCK)).astype(np.int8)
+    flags = rng.integers(256, size=(-(-n_experts // 8), BLOCK)).astype(np.uint8)
+    for i in range(BLOCK):
+        put_flags(active[:, i].copy(), flags[:, i])
+    for k in range(n_experts):
+        found = np.full(BLOCK, -1, dtype=np.int8)
+        get_flags(flags[k // 8], k, found)
+        assert (found == active[k]).all()
+
+
+@njit
+def latents_of_block(psi, log_q, weight, labels, row, key, active, latents):
+    """All experts of a block: `psi` and `log_q` are (experts, layers, BLOCK)."""
+    n_experts, n_layers, _ = psi.shape
+    log_weight = np.log(weight)
+    rate, left = np.empty(n_experts), np.empty(n_experts)
+    for i in range(BLOCK):
+        active[:, i] = 0
+        if labels[i] != FAILURE:
+            log_rate = log_weight + log_q[:, n_layers - 1, i]
+            stream = open_stream(key, row + i)
+            draw_active(log_rate, rate, left, labels[i] == IMPUTED, stream, active[:, i])
+    for k in range(n_experts):
+        own = psi[k], log_q[k], np.exp(log_q[k]), log_weight[k], weight[k]
+        draw_latents(*own, labels, active[k], k, row, key, latents[k, 0], latents[k, 1:])
+
+
+def latents_of(psi, weight, label, n_blocks, seed):
+    """Many independent draws of the latents of one row; psi is (experts, layers)."""
+    n_experts, n_layers = psi.shape
+    log_q = np.zeros((n_experts, n_layers))
+    for t in range(n_layers):
+        log_q[:, t] = np.log(np.log1p(np.exp(psi[:, t] + (log_q[:, t - 1] if t else 0.0))))
+    full = np.repeat(psi[:, :, None], BLOCK, axis=2)
+    full_q = np.repeat(log_q[:, :, None], BLOCK, axis=2)
+    labels = np.full(BLOCK, label, dtype=np.int8)
+    out = []
+    for b in range(n_blocks):
+        active = np.zeros((n_experts, BLOCK), dtype=np.int8)
+        latents = np.zeros((n_experts, n_layers, BLOCK))
+        key = Keys(seed, 0, 0).at(0)
+        latents_of_block(full, full_q, weight, labels, b * BLOCK, key, active, latents)
+        out.append((active, latents[:, 0], latents))
+    return tuple(np.concatenate(part, axis=-1) for part in zip(*out, strict=True))
+
+
+@pytest.mark.statistical(level=1e-6)
+@pytest.mark.parametrize("label", [FAILURE, SUCCESS, IMPUTED])
+def test_latents_have_the_law_of_the_hierarchy(label, seed, level):
+    """Against the paper's gammas and Poisson processes, simulated and sorted by label."""
+    rng = np.random.default_rng(seed)
+    psi, weight = np.array([[0.5, 0.3, -0.4], [-0.7, 0.8, 0.6]]), np.array([0.8, 0.4])
+    n = 400_000
+    theta = np.empty((2, 3, n))
+    shape = np.broadcast_to(weight[:, None], (2, n))
+    for t in (2, 1, 0):
+        theta[:, t] = shape = rng.gamma(shape) * np.exp(psi[:, t, None])
+    count = rng.poisson(theta[:, 0])
+    # the first of m uniform arrivals
+    arrival = np.where(count > 0, rng.beta(1.0, np.maximum(count, 1)), 1.0)
+    success = count.sum(axis=0) > 0
+    rate = weight @ np.log1p(
+        np.exp(psi[:, 2]) * np.log1p(np.exp(psi[:, 1]) * np.log1p(np.exp(psi[:, 0])))
+    )
+    z = (success.mean() + np.expm1(-rate)) / np.sqrt(0.25 / n)
+    assert abs(z) < stats.norm.isf(level / 40)
+    wanted = {FAILURE: ~success, SUCCESS: success, IMPUTED: np.full(n, True)}[label]
+    active, exposure, drawn = latents_of(psi, weight, label, 800, seed)
+    pairs = []
+    for k in range(2):
+        on = count[k, wanted] > 0
+        pairs.append((on, active[k]))
+        for t in (1, 2):
+            # bounded and away from point masses; joint with being active
+            theirs, ours = theta[k, t, wanted], drawn[k, t]
+            pairs.append((theirs / (1 + theirs), ours / (1 + ours)))
+            pairs.append((on * theirs / (1 + theirs), active[k] * ours / (1 + ours)))
+        pairs.append((arrival[k, wanted], np.exp(exposure[k])))
+        pairs.append(
+            (
+                arrival[k, wanted] / (1 + theta[k, 1, wanted]),
+                np.exp(exposure[k]) / (1 + drawn[k, 1]),
+            )
+        )
+    both = (count[:, wanted] > 0).all(axis=0)
+    pairs.append((both, active.all(axis=0)))
+    for theirs, ours in pairs:
+        variance = np.var(theirs) / len(theirs) + np.var(ours) / len(ours)
+        difference = abs(np.mean(theirs) - np.mean(ours))
+        assert difference <= stats.norm.isf(level / 40) * np.sqrt(variance)
+
+
+def test_latents_of_hopeless_rows_are_finite():
+    """Successes where every rate underflows, or where theta is cut off."""
+    labels = np.full(BLOCK, SUCCESS, dtype=np.int8)
+    for value in (-1e4, -400.0, 40.0, 1e4):
+        psi = np.full((2, 3, BLOCK), value)
+        log_q = np.zeros((2, 3, BLOCK))
+        for t in range(3):
+            x = psi[:, t] + (log_q[:, t - 1] if t else 0.0)
+            log_q[:, t] = x if value < 0 else np.log(np.logaddexp(0.0, x))
+        active = np.zeros((2, BLOCK), dtype=np.int8)
+        latents = np.ones((2, 3, BLOCK))
+        weight = np.array([1e-300, 0.1])
+        latents_of_block(psi, log_q, weight, labels, 0, np.uint64(7), active, latents)
+        exposure, theta = latents[:, 0], latents[:, 1:]
+        assert (active.sum(axis=0) >= 1).all()
+        assert np.isfinite(exposure).all()
+        assert np.isfinite(theta).all()
+        assert (theta > 0).all()
+
+
+def test_log_expm1_in_full_precision():
+    v = np.concatenate([np.geomspace(1e-300, 700, 400), [0.999, 1.0, 1.001]])
+    ours = np.array([log_expm1(math.log(x), x) for x in v])
+    exact = [float(np.log(np.expm1(np.longdouble(x)))) for x in v]
+    assert ours == pytest.approx(exact, rel=1e-14, abs=2e-15)
+
+
+def statistics(orders, parameters, y):
+    """Bounded functions of everything that the model knows; the reference has no part.
+
+    All arguments have the draw as their first axis.
+    """
+    draws = np.arange(len(orders))
+    out = []
+    for stick in range(N_CATEGORIES - 1):
+        own = {name: values[draws, orders[:, stick]] for name, values in parameters.items()}
+        here = y == orders[:, stick, None]
+        coef = np.tanh(own["coef"] / 2)
+        weight, total = np.tanh(np.log(own["weight"]) / 4), own["weight"].sum(axis=1)
+        mass, scale = np.tanh(np.log(own["mass"][:, 0])), np.tanh(np.log(own["scale"][:, 0]))
+        out += [*coef.reshape(len(draws), -1).T, *(coef**2).reshape(len(draws), -1).T]
+        out += [*weight.T, np.tanh(total), mass, scale, mass * scale]
+        out += [mass * np.tanh(np.log(total)), scale * np.tanh(np.log(total))]
+        out += [
+            np.tanh(np.log(own[name])).reshape(len(draws), -1).mean(axis=1)
+            for name in ("rate", "precision")
+        ]
+        out += [coef[:, 0, 0, 0] * weight[:, 0], coef[:, 0, 0, 1] * coef[:, 0, -1, 0]]
+        out += [coef[:, 0, 0, 0] * coef[:, 0, 0, 1], coef[:, 0, 0, 1] * (here @ X[:, 1])]
+        out += [here.mean(axis=1), weight[:, 0] * here.mean(axis=1)]
+    out += [orders[:, j] == s for j in (0, 2) for s in (0, 1)]
+    return np.array(out, dtype=float).T
+
+
+def stacked(draws):
+    return {name: np.array([d[name] for d in draws]) for name in draws[0]}
+
+
+def from_the_prior(model, fixed_order, direction, n, rng):
+    draws = [model.simulate(X.shape[1], rng) for _ in range(n * N_CATEGORIES)]
+    parameters = {
+        name: values.reshape(n, N_CATEGORIES, *values.shape[1:])
+        for name, values in stacked(draws).items()
+    }
+    orders = np.tile(np.arange(3) if fixed_order is None else fixed_order, (n, 1))
+    if fixed_order is None:
+        orders = rng.permuted(orders, axis=1)
+    success, failure = (
+        part[..., : len(X)] for part in model.log_probabilities(parameters, blocked(X))
+    )
+    y = [
+        simulate_categories(success[d], failure[d], orders[d], direction, rng=rng) for d in range(n)
+    ]
+    return statistics(orders, parameters, np.array(y))
+
+
+def by_turns(model, fixed_order, direction, augmented, n, seed, rng):
+    """Update given the data, then new data given the update, and so on."""
+    order = np.arange(N_CATEGORIES) if fixed_order is None else fixed_order
+    parameters = stacked([model.simulate(X.shape[1], rng) for _ in range(N_CATEGORIES)])
+    state = State(order.copy(), parameters)
+    orders, draws, data = [], [], []
+    for sweep in range(n):
+        kept = {name: values[None] for name, values in state.parameters.items()}
+        success, failure = (
+            part[0, :, : len(X)] for part in model.log_probabilities(kept, blocked(X))
+        )
+        y = simulate_categories(success, failure, state.order, direction, rng=rng)
+        problem = Problem(
+            Rows.of(X, y, N_CATEGORIES),
+            model,
+            direction=direction,
+            augmented=augmented,
+            fixed_order=fixed_order,
+            n_swaps=5,
+        )
+        sweeper = Sweeper(problem)
+        sweeper.resume(state)
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+        orders.append(state.order.copy())
+        draws.append({name: values.copy() for name, values in state.parameters.items()})
+        data.append(y)
+    return statistics(np.array(orders), stacked(draws), np.array(data))
+
+
+def largest_deviation(independent, dependent, n_batches=40):
+    length = len(dependent) // n_batches
+    batches = dependent[: n_batches * length].reshape(n_batches, length, -1).mean(axis=1)
+    variance = independent.var(axis=0) / len(independent) + batches.var(axis=0, ddof=1) / n_batches
+    difference = independent.mean(axis=0) - batches.mean(axis=0)
+    varies = variance > 1e-20
+    assert np.all(np.abs(difference[~varies]) < 1e-12)
+    return np.abs(difference[varies] / np.sqrt(variance[varies])).max(), varies.sum()
+
+
+# a prior under which eight rows matter: proper, and not too wide
+PRIOR = {"mass_shape": 3.0, "mass_rate": 1.5, "scale_shape": 3.0, "scale_rate": 3.0}
+
+
+@pytest.mark.statistical(level=5e-7)
+@pytest.mark.parametrize(
+    ("model", "fixed", "direction", "augmented", "n"),
+    [
+        (Softplus(n_experts=2, n_layers=1, **PRIOR), True, "forward", False, 3000),
+        (Softplus(n_experts=2, n_layers=2, **PRIOR), True, "forward", False, 3000),
+        (Softplus(n_experts=2, n_layers=3, precision=0.5, **PRIOR), True, "reverse", True, 3000),
+        (
+            Softplus(n_experts=2, n_layers=2, shape=2.0, rate=(3.0, 1.0), **PRIOR),
+            True,
+            "forward",
+            True,
+            3000,
+        ),
+        (Softplus(n_experts=2, n_layers=2), True, "forward", False, 3000),
+        (Softplus(n_experts=2, n_layers=2, **PRIOR), False, "forward", False, 3000),
+    ],
+    ids=["T1", "T2", "T3-reverse-augmented", "rate-prior", "default-prior", "order"],
+)
+def test_joint_distribution(model, fixed, direction, augmented, n, seed, level):
+    rng = np.random.default_rng(seed)
+    order = np.array([1, 2, 0]) if fixed else None
+    independent = from_the_prior(model, order, direction, 2 * n, rng)
+    dependent = by_turns(model, order, direction, augmented, n, seed, rng)
+    z, n_statistics = largest_deviation(independent, dependent)
+    # 40 batches: t rather than normal tails; a factor of 1.5 covers it at this level
+    assert z < 1.5 * stats.norm.isf(level / 2 / n_statistics)
+
+
+def weights_by_turns(update, n, seed, rng):
+    """Weights given arrivals, arrivals given weights, and so on; exposures are fixed."""
+    model = Softplus(n_experts=2, n_layers=1, **PRIOR)
+    sampler = model.sampler(Rows.of(X, np.arange(8) % 2, 2))
+    own, exposure, out = model.simulate(2, rng), np.array([0.3, 1.0]), []
+    for sweep in range(n):
+        own["active"][:] = rng.poisson(own["weight"] * exposure)
+        update(sampler, own, exposure, Keys(seed, 0, sweep), 0)
+        out.append([*own["weight"], *own["mass"], *own["scale"]])
+    return weight_statistics(np.array(out).T)
+
+
+def weight_statistics(values):
+    logs = np.tanh(np.log(values) / 2)
+    pairs = [logs[a] * logs[b] for a in range(4) for b in range(a + 1)]
+    return np.array([*logs, *pairs]).T
+
+
+def right_order(sampler, own, exposure, keys, stick):
+    sampler._draw_weights(own, exposure, keys, stick)
+
+
+def wrong_order(sampler, own, exposure, keys, stick):
+    """gamma_0 with the weights integrated out, but after the weights."""
+    right_order(sampler, own, exposure, keys, stick)
+    later = {name: values.copy() for name, values in own.items()}
+    right_order(sampler, later, exposure, keys._replace(chain=1), stick)
+    own["mass"][:] = later["mass"]
+
+
+@pytest.mark.statistical(level=5e-7)
+@pytest.mark.parametrize("update", [right_order, wrong_order])
+def test_order_of_the_weights(update, seed, level):
+    rng = np.random.default_rng(seed)
+    n = 100_000
+    mass, scale = rng.gamma(3.0, 1 / 1.5, n), rng.gamma(3.0, 1 / 3.0, n)
+    weights = rng.gamma(mass / 2, 1 / scale, (2, n))
+    independent = weight_statistics(np.array([*weights, mass, scale]))
+    z, n_statistics = largest_deviation(independent, weights_by_turns(update, 40_000, seed, rng))
+    limit = 1.5 * stats.norm.isf(level / 2 / n_statistics)
+    assert z < limit if update is right_order else z > 1.5 * limit
+
+
+def test_the_joint_distribution_test_sees_a_wrong_update(seed, monkeypatch):
+    """Exposures that are 20 % too small must not pass."""
+    right = softplus_sampler.SoftplusSampler._draw_weights
+
+    def wrong(sampler, own, exposure, keys, stick):
+        right(sampler, own, 0.8 * exposure, keys, stick)
+
+    monkeypatch.setattr(softplus_sampler.SoftplusSampler, "_draw_weights", wrong)
+    rng = np.random.default_rng(seed)
+    order, model = np.array([1, 2, 0]), Softplus(n_experts=2, n_layers=1)
+    independent = from_the_prior(model, order, "forward", 4000, rng)
+    dependent = by_turns(model, order, "forward", False, 2000, seed, rng)
+    assert largest_deviation(independent, dependent)[0] > 15
+
+
+@pytest.mark.parametrize("improper", [False, True], ids=["default", "near-improper"])
+def test_twenty_experts_of_twenty_layers(improper, seed):
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([np.ones(60), rng.normal(size=(60, 3))])
+    y = (np.abs(table[:, 1]) > 1).astype(np.int64) + 2 * (table[:, 2] > 0.5)
+    prior = {"shape": 1e-6, "rate": (1.0, 1.0), "mass_shape": 1e-2, "mass_rate": 1e-2}
+    model = Softplus(n_experts=20, n_layers=20, **(prior if improper else {}))
+    sweeper = Sweeper(Problem(Rows.of(table, y, 4), model))
+    state = sweeper.start(Keys(seed, 0, 0))
+    for sweep in range(1, 40):
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+        assert np.isfinite(state.log_likelihood)
+        for values in state.parameters.values():
+            assert np.isfinite(values).all()
+    assert active_experts(state.parameters).shape == (4,)
+    assert active_experts(state.parameters)[state.order[-1]] == 0
+
+
+@pytest.mark.parametrize("parts", [(SUCCESS, ABSENT), (FAILURE, ABSENT), (ABSENT, ABSENT)])
+@pytest.mark.parametrize("n_rows", [1, 30])
+def test_labels_all_alike_or_absent(parts, n_rows, seed):
+    table = np.column_stack([np.ones(n_rows), np.linspace(-1, 1, n_rows)])
+    sampler = Softplus(n_experts=3, n_layers=2).sampler(
+        Rows.of(table, np.zeros(n_rows, dtype=np.int64), 2)
+    )
+    parameters = sampler.start(Keys(seed, 0, 0))
+    for sweep in range(300):
+        sampler.update(parameters, 0, 0, np.array(parts, dtype=np.int8), Keys(seed, 0, sweep))
+        assert (active_experts(parameters)[0] > 0) == (parts[0] == SUCCESS)
+    assert all(np.isfinite(values).all() for values in parameters.values())
+
+
+def test_resuming_gives_the_same_chain(seed):
+    rng = np.random.default_rng(seed)
+    table, y = np.column_stack([np.ones(50), rng.normal(size=(50, 2))]), rng.integers(3, size=50)
+    problem = Problem(Rows.of(table, y, 3), Softplus(n_experts=2, n_layers=2))
+    sweeper = Sweeper(problem)
+    state = sweeper.start(Keys(seed, 0, 0))
+    for sweep in range(1, 21):
+        if sweep == 11:
+            saved = {name: values.copy() for name, values in state.parameters.items()}
+            other, again = Sweeper(problem), State(state.order.copy(), saved)
+            other.resume(again)
+            assert again.log_likelihood == state.log_likelihood
+        if sweep >= 11:
+            other.sweep(again, Keys(seed, 0, sweep))
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+    assert again.log_likelihood == state.log_likelihood
+    for name, values in state.parameters.items():
+        assert (values == again.parameters[name]).all()
+
+
+def test_qr_fallback_is_counted_and_harmless(seed):
+    """A huge theta in one row drowns the others in rounding errors, but not the draw.
+
+    With a small weight a failing row's theta is tiny as a rule and enormous at times. What is
+    drawn is then nearly fixed in one direction and as free as the prior in the others.
+    """
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([np.ones(20), rng.normal(size=(20, 3))])
+    model = Softplus(n_experts=1, n_layers=2, precision=0.25)
+    sampler = model.sampler(Rows.of(table, np.arange(20) % 2, 2))
+    for sweep in range(50):
+        parameters = sampler.start(Keys(seed, 0, 0))
+        parameters["weight"][0] = 0.003
+        parameters["coef"][0, 0] = [[-60.0, 0.0, 0.0, 0.0], [60.0, 0.0, 0.0, 0.0]]
+        sampler.update(parameters, 0, 0, np.zeros(2, dtype=np.int8), Keys(seed, 0, sweep))
+        assert np.isfinite(parameters["weight"]).all()
+        assert np.abs(parameters["coef"][0]).max() < 100
+    assert sampler.guards["qr_fallbacks"] > 10
+
+
+@pytest.mark.parametrize("shape", [1e20, 1e60])
+def test_frozen_rows_go_where_they_would(shape):
+    """A huge theta turns a positive predictor round, and leaves a negative one where it is."""
+
+    @njit
+    def drawn(c):
+        return draw_row_weight(shape, 0.0, c, open_stream(np.uint64(5), 0))
+
+    for c, step in ((40.0, -80.0), (-40.0, 0.0)):
+        weight, share, frozen = drawn(c)
+        assert frozen
+        assert weight == FROZEN
+        assert share / weight == pytest.approx(step, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("heaviest", [1e7, 1e12])
+def test_heavy_rows_give_the_draw_of_a_full_qr(heaviest, seed):
+    rng = np.random.default_rng(seed)
+    blocks, n = blocked(np.column_stack([np.ones(300), rng.normal(size=(300, 4))])), 5
+    weights, linear_weights = np.zeros(2 * BLOCK), np.zeros(2 * BLOCK)
+    weights[:300], linear_weights[:300] = rng.random(300), rng.normal(size=300)
+    weights[[3, 280]] = heaviest, 1e7
+    linear_weights[5] = 1e9  # steep, and heavy by that
+    used, alpha, centre = np.ones(2, dtype=np.bool_), rng.random(n), rng.normal(size=n)
+    full, ours, key = np.empty(n), np.empty(n), np.uint64(seed | 1)
+    draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, np.empty(n), full)
+    work = np.empty((8, BLOCK)), np.empty((8, 8)), np.empty(n), np.empty((n, n))
+    law = weights, linear_weights, used, alpha, centre
+    draw_with_heavy_rows(blocks, *law, key, *work, ours)
+    assert ours == pytest.approx(full, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"n_experts": 0},
+        {"n_layers": 0},
+        {"n_layers": 1.5},
+        {"precision": -1.0},
+        {"shape": -2.0},
+        {"rate": 0.0},
+        {"rate": (1.0, -1.0)},
+        {"mass_shape": 0},
+        {"mass_rate": np.inf},
+        {"scale_shape": "x"},
+        {"scale_rate": -1.0},
+    ],
+)
+def test_impossible_hyperparameters_are_named(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Softplus(**bad).check()
+
+
+def test_weights_are_refused():
+    rows = Rows.of(X, np.arange(8) % 2, 2, np.full(8, 2.0))
+    with pytest.raises(ValueError, match="sample_weight"):
+        Softplus().sampler(rows)

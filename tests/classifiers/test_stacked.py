@@ -1,0 +1,552 @@
+"""Stacked softplus models, and their step on its own: hyperplanes as further covariates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import pasb
+from pasb import SoftplusClassifier, SoftplusFeatures, StackedSoftplusClassifier
+from pasb.errors import CheckpointError, FileFormatError
+from pasb.storage import store
+
+pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
+
+SMALL = {
+    "n_experts": 2,
+    "n_layers": 2,
+    "n_chains": 2,
+    "n_warmup": 10,
+    "n_draws": 12,
+    "n_swaps": 5,
+    "n_jobs": 1,
+    "random_state": 0,
+}
+STACK_SWEEPS = 30
+LABELS = np.array(["ash", "oak", "yew"])
+
+
+def data(n=60):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return rng.normal(size=(n, 2)) + 1.5 * np.eye(3)[y][:, :2], LABELS[y]
+
+
+X, Y = data()
+NEW = np.random.default_rng(1).normal(size=(300, 2))
+
+
+def fit(table=X, labels=Y, sample_weight=None, **changes):
+    settings = SMALL | {"stack_sweeps": STACK_SWEEPS} | changes
+    return StackedSoftplusClassifier(**settings).fit(table, labels, sample_weight=sample_weight)
+
+
+def features(table=X, labels=Y, sample_weight=None, **changes):
+    transformer = SoftplusFeatures(SoftplusClassifier(**(SMALL | changes)))
+    return transformer.fit(table, labels, sample_weight=sample_weight)
+
+
+def assert_same_draws(model, other):
+    np.testing.assert_array_equal(model.draws_.order, other.draws_.order)
+    np.testing.assert_array_equal(model.draws_.log_likelihood, other.draws_.log_likelihood)
+    for name, values in model.draws_.parameters.items():
+        np.testing.assert_array_equal(values, other.draws_.parameters[name], err_msg=name)
+
+
+def assert_same_model(model, other):
+    assert_same_draws(model, other)
+    assert len(model._levels) == len(other._levels)
+    for one, two in zip(model._levels, other._levels, strict=True):
+        np.testing.assert_array_equal(one.vectors, two.vectors)
+        np.testing.assert_array_equal(one.tags, two.tags)
+    np.testing.assert_array_equal(model.predict_proba(NEW), other.predict_proba(NEW))
+
+
+def responses(vectors, scaling, columns):
+    """log(1 + exp(x'b)), from the definition."""
+    inner = np.column_stack([np.ones(len(columns)), (columns - scaling.centre) / scaling.spread])
+    return np.log1p(np.exp(inner @ vectors.T))
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def stacked(request):
+    return fit(n_stacks=request.param)
+
+
+@pytest.fixture(scope="module")
+def two():
+    return fit()
+
+
+class TestStack:
+    def test_of_one_is_the_softplus_classifier(self):
+        alone = SoftplusClassifier(**SMALL).fit(X, Y)
+        model = fit(n_stacks=1, last_layers=5)
+        assert_same_draws(model, alone)
+        np.testing.assert_array_equal(model.predict_proba(NEW), alone.predict_proba(NEW))
+        assert model.n_hyperplanes() == alone.n_hyperplanes()
+
+    def test_columns_are_covariates_and_responses_of_the_level_below(self, stacked):
+        columns = NEW
+        for level in stacked._levels:
+            columns = np.column_stack([NEW, responses(level.vectors, level.scaling, columns)])
+        np.testing.assert_allclose(stacked._stacked(NEW), columns, rtol=1e-10)
+        n_experts, last = 2, (2 if stacked.n_stacks == 1 else 1)
+        coef = stacked.draws_.parameters["coef"]
+        assert coef.shape == (4, 12, 3, n_experts, last, 1 + columns.shape[1])
+
+    def test_hyperplanes_are_those_of_the_best_draw_of_the_level(self, two):
+        level = two._levels[0]
+        model = two._level_model(1)
+        assert type(model) is SoftplusClassifier
+        assert (model.n_chains, model.n_warmup, model.n_draws) == (1, 15, 15)
+        model.set_params(order="infer").fit(X, Y)
+        best, expected = model.best_draw().draws_, []
+        for chain in range(2):
+            for category in best.order[chain, 0, :-1]:
+                for expert in range(2):
+                    if best.parameters["active"][chain, 0, category, expert] > 0:
+                        expected.extend(best.parameters["coef"][chain, 0, category, expert])
+        np.testing.assert_array_equal(level.vectors, expected)
+
+    def test_the_order_is_that_of_the_first_model(self, two):
+        first = two._level_model(1).set_params(order="infer").fit(X, Y)
+        for name, order in two.order_.items():
+            np.testing.assert_array_equal(order, first.order_[name])
+            chains = two.draws_.order[two.draws_.of_direction(name)]
+            assert (LABELS[chains] == order).all()
+
+    @pytest.mark.parametrize(
+        "order", [["yew", "ash", "oak"], {"forward": LABELS, "reverse": LABELS[::-1]}], ids=str
+    )
+    def test_a_fixed_order_holds_on_all_levels(self, order):
+        model = fit(order=order, n_stacks=3)
+        expected = order if isinstance(order, dict) else dict.fromkeys(model.order_, order)
+        for name, own in expected.items():
+            assert list(model.order_[name]) == list(own)
+            last = int(np.flatnonzero(own[-1] == LABELS)[0])
+            number = ("forward", "reverse").index(name)
+            for level in model._levels:
+                categories = level.tags[level.tags[:, 0] == number, 1]
+                assert set(categories) == set(range(3)) - {last}
+
+    @pytest.mark.parametrize("direction", ["forward", "reverse"])
+    def test_one_direction(self, direction):
+        model = fit(direction=direction, n_stacks=3)
+        assert model.order_.shape == (3,)
+        number = ("forward", "reverse").index(direction)
+        for level in model._levels:
+            assert (level.tags[:, 0] == number).all()
+
+    def test_number_of_hyperplanes_includes_the_levels(self, stacked):
+        active, order = stacked.draws_.parameters["active"], stacked.draws_.order
+        used = np.array(
+            [
+                [(active[c, d, order[c, d, :-1]] > 0).sum() for d in range(order.shape[1])]
+                for c in range(4)
+            ]
+        )
+        last = (2 if stacked.n_stacks == 1 else 1) * (used[:2].mean() + used[2:].mean())
+        below = sum(len(level.vectors) for level in stacked._levels)
+        assert stacked.n_hyperplanes() == pytest.approx(last + below)
+        assert (below > 0) == (stacked.n_stacks > 1)
+
+    def test_best_draw(self, stacked):
+        best = stacked.best_draw()
+        assert best.draws_.order.shape == (2, 1, 3)
+        assert best.n_hyperplanes() == int(best.n_hyperplanes())
+        assert (best.predict_proba(NEW) != stacked.predict_proba(NEW)).any()
+        for k, name in enumerate(("forward", "reverse")):
+            top = stacked.draws_.log_likelihood[stacked.draws_.of_direction(name)].max()
+            assert best.draws_.log_likelihood[k, 0] == top
+
+    def test_names_in_the_tree(self):
+        frame = pd.DataFrame(X, columns=["height", "width"])
+        model = fit(frame, n_stacks=3)
+        names = list(model.posterior_["posterior"]["feature"].values)
+        assert names[:2] == ["height", "width"]
+        assert len(names) == model._n_columns - 1 == len(set(names))
+        assert all(name.startswith("softplus ") for name in names[2:])
+
+    def test_a_row_does_not_depend_on_the_others(self, stacked):
+        whole = stacked.predict_proba(NEW)
+        for rows in ([0], [299], [5, 3, 299], range(17, 290), range(256, 300)):
+            rows = list(rows)
+            np.testing.assert_array_equal(stacked.predict_proba(NEW[rows]), whole[rows])
+
+    def test_the_same_seed_gives_the_same_model(self, two):
+        assert_same_model(fit(n_jobs=2), two)
+        assert (fit(random_state=1).predict_proba(NEW) != two.predict_proba(NEW)).any()
+
+    def test_levels_have_seeds_of_their_own(self, two):
+        seeds = {two._level_model(number).random_state for number in (1, 2, 3)} | {0}
+        assert len(seeds) == 4
+
+    def test_can_be_fitted_again_to_other_classes(self):
+        model = fit(n_stacks=3, order=LABELS)
+        model.set_params(order="infer").fit(X[:, ::-1], np.arange(60) % 4)
+        assert model.predict_proba(NEW).shape == (300, 4)
+        with pytest.raises(ValueError, match="'elm' is not a class"):
+            model.set_params(order=["elm", "oak", "yew"]).fit(X, Y)
+
+    def test_weights_of_zero_leave_rows_out(self):
+        kept = np.arange(60) % 4 != 0
+        assert_same_model(fit(sample_weight=kept.astype(float)), fit(X[kept], Y[kept]))
+
+    def test_levels_do_not_warn(self):
+        with pytest.warns(pasb.errors.ConvergenceWarning) as caught:
+            fit(n_stacks=3)
+        assert len(caught) == 1
+
+    def test_clone(self):
+        model = StackedSoftplusClassifier(n_stacks=3, last_layers=2, stack_sweeps=7, prune=True)
+        copied = clone(model)
+        assert copied.get_params() == model.get_params()
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"n_stacks": 0},
+            {"n_stacks": 1.5},
+            {"last_layers": 0},
+            {"last_layers": 2.5},
+            {"stack_sweeps": 1},
+            {"stack_sweeps": 10.5},
+            {"n_experts": 0},
+            {"n_layers": 0},
+            {"precision_rate": (1,)},
+            {"prune": "yes"},
+        ],
+        ids=str,
+    )
+    def test_bad_settings_are_named(self, bad):
+        with pytest.raises(ValueError, match=rf"\b{next(iter(bad))}\b"):
+            fit(**bad)
+
+    def test_bad_input(self, two):
+        with pytest.raises(ValueError, match="sample_weight must be 0 or 1"):
+            fit(sample_weight=np.full(60, 0.5))
+        with pytest.raises(ValueError, match="one class only"):
+            fit(labels=np.full(60, "ash"))
+        with pytest.raises(ValueError, match="3 features"):
+            two.predict(np.zeros((4, 3)))
+        with pytest.raises(NotFittedError):
+            StackedSoftplusClassifier().predict(X)
+
+
+class TestStop:
+    def stop_in(self, level, sweep):
+        """A callback that stops the run on a level; it counts the levels by their first sweeps."""
+        seen = {"level": 0}
+
+        def callback(info):
+            if info.chain == 0 and info.sweep == 1:
+                seen["level"] += 1
+            return seen["level"] == level and info.sweep == sweep
+
+        return [callback]
+
+    @pytest.mark.parametrize("n_stacks", [1, 2, 3])
+    def test_resumed_on_every_level(self, n_stacks, tmp_path):
+        whole = fit(n_stacks=n_stacks)
+        for level in range(1, n_stacks + 1):
+            for sweep in (3, 18):
+                folder = tmp_path / f"{level}-{sweep}"
+                stop = self.stop_in(level, sweep)
+                part = fit(n_stacks=n_stacks, checkpoint=folder, callbacks=stop)
+                assert part.draws_.interrupted
+                assert part.predict_proba(NEW).shape == (300, 3)
+                names = sorted(path.name for path in folder.iterdir())
+                assert names == [f"level-{number}" for number in range(1, level + 1)]
+                resumed = fit(n_stacks=n_stacks, checkpoint=folder)
+                assert not resumed.draws_.interrupted
+                assert_same_model(resumed, whole)
+
+    def test_finished_run_is_read_back(self, two, tmp_path):
+        fit(checkpoint=tmp_path)
+        swept = []
+        again = fit(checkpoint=str(tmp_path), callbacks=[swept.append])
+        assert swept == []
+        assert_same_model(again, two)
+
+    def test_longer_run(self, tmp_path):
+        fit(checkpoint=tmp_path)
+        assert_same_model(fit(checkpoint=tmp_path, n_draws=20), fit(n_draws=20))
+
+    def test_without_a_random_state(self, tmp_path):
+        settings = {"random_state": None, "checkpoint": tmp_path}
+        part = fit(**settings, callbacks=self.stop_in(2, 15))
+        resumed = fit(**settings)
+        n = part.draws_.n_draws
+        np.testing.assert_array_equal(part.draws_.order, resumed.draws_.order[:, :n])
+        assert_same_model(fit(**settings), resumed)
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("n_experts", 3), ("last_layers", 2), ("direction", "forward")]
+    )
+    def test_other_settings_are_refused(self, name, value, tmp_path):
+        fit(checkpoint=tmp_path)
+        with pytest.raises(CheckpointError, match=name.removeprefix("last_")):
+            fit(checkpoint=tmp_path, **{name: value})
+
+    def test_stops_at_once_on_the_levels_above(self):
+        seen = []
+
+        def callback(info):
+            seen.append(info.sweep)
+            return info.sweep == 4
+
+        model = fit(n_stacks=3, callbacks=[callback])
+        assert model.draws_.interrupted
+        assert len(seen) <= 2 * 4
+        assert model.draws_.n_draws == 1
+
+
+class TestFile:
+    def test_round_trip(self, stacked, tmp_path):
+        for model in (stacked, stacked.best_draw()):
+            model.save(tmp_path / "model.pasb")
+            again = pasb.load(tmp_path / "model.pasb")
+            assert type(again) is StackedSoftplusClassifier
+            assert_same_model(again, model)
+            assert again.n_hyperplanes() == model.n_hyperplanes()
+            assert again.posterior_.identical(model.posterior_)
+            assert again.active_experts().equals(model.active_experts())
+            assert list(again.order_) == list(model.order_)
+            assert_same_model(again.best_draw(), model.best_draw())
+
+    def test_can_be_fitted_again(self, stacked, tmp_path):
+        stacked.save(tmp_path / "model.pasb")
+        assert_same_model(pasb.load(tmp_path / "model.pasb").fit(X, Y), stacked)
+
+    def test_without_a_hyperplane(self, tmp_path):
+        """No row of the first class: nothing to find, and nothing to put behind."""
+        labels = np.where(np.arange(60) % 2, "a", "b")
+        model = fit(
+            labels=labels,
+            sample_weight=(labels == "b").astype(float),
+            direction="forward",
+            order=["a", "b"],
+            n_stacks=3,
+        )
+        assert model.n_hyperplanes() == 0
+        model.save(tmp_path / "model.pasb")
+        assert_same_model(pasb.load(tmp_path / "model.pasb"), model)
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda a: a.pop("level_1_vectors"),
+            lambda a: a.pop("level_2_tags"),
+            lambda a: a.update(level_1_vectors=a["level_1_vectors"][:-1]),
+            lambda a: a.update(level_1_vectors=a["level_1_vectors"][:, :-1]),
+            lambda a: a.update(level_1_vectors=a["level_1_vectors"][0]),
+            lambda a: a.update(level_1_vectors=a["level_1_vectors"].astype(np.float32)),
+            lambda a: a.update(level_1_vectors=a["level_1_vectors"] * np.nan),
+            lambda a: a.update(
+                level_2_vectors=a["level_1_vectors"], level_2_tags=a["level_1_tags"]
+            ),
+            lambda a: a.update(level_1_tags=a["level_1_tags"][:, :3]),
+            lambda a: a.update(level_1_tags=a["level_1_tags"].astype(float)),
+            lambda a: a.update(level_1_tags=a["level_1_tags"] + 3),
+            lambda a: a.update(level_1_tags=a["level_1_tags"] - 1),
+            lambda a: a.update(level_1_centre=a["level_1_centre"][:-1]),
+            lambda a: a.update(level_1_spread=0 * a["level_1_spread"]),
+            lambda a: a.update(level_2_centre=a["level_1_centre"]),
+            lambda a: a.update(centre=a["centre"][:-1], spread=a["spread"][:-1]),
+            lambda a: a.update(
+                level_1_vectors=a["level_1_vectors"][:-1], level_1_tags=a["level_1_tags"][:-1]
+            ),
+        ],
+    )
+    def test_tampered(self, change, tmp_path):
+        path = tmp_path / "model.pasb"
+        fit(n_stacks=3).save(path)
+        meta, arrays = store.read(path, "model")
+        store.write(path, "model", meta, arrays)
+        pasb.load(path)  # as it was, it is a model
+        change(arrays)
+        store.write(path, "model", meta, arrays)
+        with pytest.raises(FileFormatError, match="not a model"):
+            pasb.load(path)
+
+    @pytest.mark.parametrize(
+        ("key", "value"), [("n_stacks", 2), ("n_stacks", 4), ("last_layers", 2)]
+    )
+    def test_other_settings_than_the_arrays_are_refused(self, key, value, tmp_path):
+        path = tmp_path / "model.pasb"
+        fit(n_stacks=3).save(path)
+        meta, arrays = store.read(path, "model")
+        meta["parameters"][key] = value
+        store.write(path, "model", meta, arrays)
+        with pytest.raises(FileFormatError, match="not a model"):
+            pasb.load(path)
+
+
+class TestFeatures:
+    def test_follow_the_formula(self):
+        transformer = features()
+        out = transformer.transform(NEW)
+        planes = transformer.hyperplanes_
+        assert planes.shape == (transformer.classifier_.best_draw().n_hyperplanes(), 3)
+        np.testing.assert_array_equal(out[:, :2], NEW)
+        expected = np.log1p(np.exp(planes[:, 0] + NEW @ planes[:, 1:].T))
+        np.testing.assert_allclose(out[:, 2:], expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("scale", [None, "range"])
+    def test_hyperplanes_are_on_the_scale_of_the_covariates(self, scale):
+        table = X * [100.0, 0.01] + [5.0, -3.0]
+        transformer = features(table, scale=scale)
+        planes = transformer.hyperplanes_
+        expected = np.logaddexp(0, planes[:, 0] + table @ planes[:, 1:].T)
+        np.testing.assert_allclose(transformer.transform(table)[:, 2:], expected, rtol=1e-8)
+
+    def test_are_the_step_of_a_stack(self, two):
+        level = two._levels[0]
+        settings = two._level_model(1).set_params(order="infer").get_params()
+        transformer = SoftplusFeatures(SoftplusClassifier(**settings)).fit(X, Y)
+        np.testing.assert_array_equal(transformer.transform(NEW), two._stacked(NEW))
+        assert len(transformer.hyperplanes_) == len(level.vectors)
+
+    def test_a_row_does_not_depend_on_the_others(self):
+        transformer = features()
+        whole = transformer.transform(NEW)
+        for rows in ([0], [299], [5, 3, 299], range(17, 290), range(256, 300)):
+            rows = list(rows)
+            np.testing.assert_array_equal(transformer.transform(NEW[rows]), whole[rows])
+
+    def test_far_rows_are_finite(self):
+        out = features().transform(1e8 * np.array([[1.0, 1.0], [-1.0, -1.0]]))
+        assert np.isfinite(out).all()
+
+    def test_fit_transform(self):
+        transformer = features()
+        again = clone(transformer)
+        np.testing.assert_array_equal(again.fit_transform(X, Y), transformer.transform(X))
+
+    def test_the_classifier_stays_as_it_was(self):
+        classifier = SoftplusClassifier(**SMALL)
+        transformer = SoftplusFeatures(classifier).fit(X, Y)
+        assert transformer.classifier is classifier
+        assert not hasattr(classifier, "draws_")
+        assert hasattr(transformer.classifier_, "draws_")
+
+    def test_nested_parameters_and_clone(self):
+        transformer = clone(SoftplusFeatures(SoftplusClassifier(**SMALL)))
+        transformer.set_params(classifier__n_experts=1, classifier__direction="forward")
+        transformer.fit(X, Y)
+        assert len(transformer.hyperplanes_) == 2 * 2
+        assert not hasattr(clone(transformer), "classifier_")
+
+    def test_one_direction(self):
+        names = features(direction="reverse").get_feature_names_out()
+        assert all(name.startswith("softplus reverse ") for name in names[2:])
+
+    def test_class_without_rows(self):
+        labels = np.where(np.arange(60) % 2, "a", "b")
+        transformer = features(
+            labels=labels,
+            sample_weight=(labels == "b").astype(float),
+            direction="forward",
+            order=["a", "b"],
+        )
+        assert transformer.hyperplanes_.shape == (0, 3)
+        np.testing.assert_array_equal(transformer.transform(NEW), NEW)
+        assert list(transformer.get_feature_names_out()) == ["x0", "x1"]
+
+    def test_sample_weight(self):
+        kept = np.arange(60) % 4 != 0
+        weighted = features(sample_weight=kept.astype(float))
+        np.testing.assert_array_equal(
+            weighted.transform(NEW), features(X[kept], Y[kept]).transform(NEW)
+        )
+        with pytest.raises(ValueError, match="sample_weight must be 0 or 1"):
+            features(sample_weight=np.full(60, 0.5))
+
+
+class TestFeatureNames:
+    def test_without_names(self):
+        transformer = features()
+        names = transformer.get_feature_names_out()
+        assert list(names[:2]) == ["x0", "x1"]
+        assert len(names) == transformer.transform(X).shape[1] == len(set(names))
+        assert names[2].startswith("softplus forward ")
+        assert names[-1].startswith("softplus reverse ")
+        assert all(name.split()[2] in LABELS for name in names[2:])
+        given = transformer.get_feature_names_out(["height", "width"])
+        assert list(given[:2]) == ["height", "width"]
+        np.testing.assert_array_equal(given[2:], names[2:])
+
+    def test_with_names(self):
+        transformer = features(pd.DataFrame(X, columns=["height", "width"]))
+        for names in (None, ["height", "width"], np.array(["height", "width"])):
+            assert list(transformer.get_feature_names_out(names)[:2]) == ["height", "width"]
+        with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+            transformer.get_feature_names_out(["width", "height"])
+
+    @pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], []])
+    def test_wrong_number(self, names):
+        with pytest.raises(ValueError, match="input_features"):
+            features().get_feature_names_out(names)
+        with pytest.raises(ValueError, match="input_features"):
+            features(pd.DataFrame(X, columns=["a", "b"])).get_feature_names_out(names)
+
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_frames(self, library):
+        frame = {"pandas": pd, "polars": pl}[library].DataFrame({"height": X[:, 0], "w": X[:, 1]})
+        transformer = features(frame).set_output(transform=library)
+        out = transformer.transform(frame)
+        assert type(out) is type(frame)
+        assert list(out.columns) == list(transformer.get_feature_names_out())
+        plain = transformer.set_output(transform="default").transform(frame)
+        np.testing.assert_array_equal(out.to_numpy(), plain)
+        if library == "pandas":
+            assert out.index.equals(frame.index)
+
+    def test_in_a_pipeline(self):
+        pipeline = make_pipeline(
+            SoftplusFeatures(SoftplusClassifier(**SMALL)), LogisticRegression(max_iter=500)
+        ).fit(X, Y)
+        assert pipeline.predict_proba(NEW).shape == (300, 3)
+        assert pipeline.score(X, Y) > 0.5
+        assert len(pipeline[:-1].get_feature_names_out()) == pipeline[-1].n_features_in_
+        named = clone(pipeline).set_output(transform="pandas").fit(X, Y)
+        assert named.score(X, Y) == pipeline.score(X, Y)
+        assert list(named[-1].feature_names_in_) == list(pipeline[:-1].get_feature_names_out())
+
+
+class TestBadInputOfFeatures:
+    def test_not_fitted(self):
+        for ask in (lambda t: t.transform(X), lambda t: t.get_feature_names_out()):
+            with pytest.raises(NotFittedError):
+                ask(SoftplusFeatures())
+
+    def test_other_columns(self):
+        with pytest.raises(ValueError, match="3 features"):
+            features().transform(np.zeros((4, 3)))
+        transformer = features(pd.DataFrame(X, columns=["a", "b"]))
+        with pytest.raises(ValueError, match="feature names"):
+            transformer.transform(pd.DataFrame(X, columns=["a", "c"]))
+
+    def test_missing_values(self):
+        with pytest.raises(ValueError, match="NaN"):
+            features().transform([[np.nan, 1.0]])
+
+    @pytest.mark.parametrize("classifier", ["softplus", SoftplusClassifier, LogisticRegression()])
+    def test_not_a_softplus_classifier(self, classifier):
+        with pytest.raises(ValueError, match="'classifier' parameter"):
+            SoftplusFeatures(classifier).fit(X, Y)
+
+    def test_stacks(self):
+        with pytest.raises(TypeError, match="classifier must be a SoftplusClassifier"):
+            SoftplusFeatures(StackedSoftplusClassifier()).fit(X, Y)
+
+    def test_settings_of_the_classifier(self):
+        with pytest.raises(ValueError, match="n_experts"):
+            features(n_experts=0)

@@ -1,0 +1,544 @@
+"""Both directions in one run, the best draw and the count of hyperplanes, for every model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import xarray
+from scipy.special import log_expit
+from sklearn.exceptions import NotFittedError
+
+import pasb
+from pasb import (
+    Logistic,
+    Robit,
+    Softplus,
+    SoftplusClassifier,
+    StackedSoftplusClassifier,
+    StickBreakingClassifier,
+    StickLogisticClassifier,
+    StickRobitClassifier,
+)
+from pasb.errors import CheckpointError
+from pasb.posterior.diagnostics import Diagnostics
+
+pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
+
+N_CHAINS, N_WARMUP, N_DRAWS = 2, 15, 20
+LABELS = np.array(["ash", "oak", "yew"])
+BINARIES = [Logistic(), Robit(), Softplus(n_experts=2, n_layers=2)]
+DIRECTIONS = ("forward", "reverse")
+
+
+def data(n=60):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return rng.normal(size=(n, 2)) + 1.5 * np.eye(3)[y][:, :2], LABELS[y]
+
+
+X, Y = data()
+NEW = np.random.default_rng(1).normal(size=(300, 2))
+
+
+def fit(binary=None, direction="both", table=X, **changes):
+    settings = {
+        "n_chains": N_CHAINS,
+        "n_warmup": N_WARMUP,
+        "n_draws": N_DRAWS,
+        "n_swaps": 5,
+        "n_jobs": 1,
+        "random_state": 3,
+    }
+    settings |= changes
+    return StickBreakingClassifier(binary=binary, direction=direction, **settings).fit(table, Y)
+
+
+def arrays(draws):
+    return {
+        "order": draws.order,
+        "log_likelihood": draws.log_likelihood,
+        "swaps_accepted": draws.swaps_accepted,
+        **draws.parameters,
+    }
+
+
+def assert_same_draws(model, other):
+    a, b = arrays(model.draws_), arrays(other.draws_)
+    assert a.keys() == b.keys()
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+def success(binary, parameters, table):
+    """log P(success) and log P(failure) of each category, from the definition of the model."""
+    if isinstance(binary, Logistic):
+        psi = parameters["coef"] @ table.T
+        return log_expit(psi), log_expit(-psi)
+    rate = np.zeros((len(parameters["weight"]), len(table)))
+    for expert in range(binary.n_experts):
+        q = np.ones_like(rate)
+        for layer in range(binary.n_layers):
+            q = np.log1p(q * np.exp(parameters["coef"][:, expert, layer] @ table.T))
+        rate += parameters["weight"][:, expert, None] * q
+    return np.log(-np.expm1(-rate)), -rate
+
+
+def by_hand(model, rows):
+    """Probabilities of every draw by the formula of the sticks: (chain, draw, row, class)."""
+    draws, table = model.draws_, model._columns(rows)
+    out = np.zeros((*draws.order.shape[:2], len(rows), draws.order.shape[2]))
+    for chain, draw in np.ndindex(out.shape[:2]):
+        own = {name: values[chain, draw] for name, values in draws.parameters.items()}
+        stop, go_on = success(model._binary_model(), own, table)
+        if draws.directions[chain] == "reverse":
+            stop, go_on = go_on, stop
+        *sticks, reference = draws.order[chain, draw]
+        left = np.zeros(len(rows))
+        for category in sticks:
+            out[chain, draw, :, category] = np.exp(left + stop[category])
+            left = left + go_on[category]
+        out[chain, draw, :, reference] = np.exp(left)
+    return out
+
+
+@pytest.fixture(scope="module", params=BINARIES, ids=lambda binary: type(binary).__name__)
+def both(request):
+    return fit(request.param)
+
+
+@pytest.fixture(scope="module")
+def softplus():
+    return fit(BINARIES[2])
+
+
+@pytest.fixture(scope="module")
+def logistic():
+    return fit(BINARIES[0])
+
+
+class TestChains:
+    def test_half_of_the_chains_break_sticks_in_reverse(self, both):
+        assert both.draws_.directions == ("forward",) * N_CHAINS + ("reverse",) * N_CHAINS
+        assert both.draws_.order.shape == (2 * N_CHAINS, N_DRAWS, 3)
+        np.testing.assert_array_equal(both.draws_.of_direction("reverse"), [2, 3])
+
+    def test_forward_chains_are_those_of_a_forward_run(self, both):
+        alone = fit(both.binary, "forward")
+        for name, values in arrays(both.draws_).items():
+            np.testing.assert_array_equal(
+                values[:N_CHAINS], arrays(alone.draws_)[name], err_msg=name
+            )
+
+    def test_reverse_chains_are_those_of_their_number_in_a_reverse_run(self, both):
+        alone = fit(both.binary, "reverse", n_chains=2 * N_CHAINS)
+        for name, values in arrays(both.draws_).items():
+            np.testing.assert_array_equal(
+                values[N_CHAINS:], arrays(alone.draws_)[name][N_CHAINS:], err_msg=name
+            )
+
+    def test_number_of_threads_does_not_matter(self, both):
+        assert_same_draws(both, fit(both.binary, n_jobs=2))
+
+    def test_callbacks_see_the_chains_of_both(self):
+        seen = []
+        fit(callbacks=[lambda info: seen.append((info.chain, info.sweep))])
+        assert sorted(seen) == [(k, s) for k in range(4) for s in range(1, N_WARMUP + N_DRAWS + 1)]
+
+    def test_stopped_by_a_callback(self):
+        model = fit(callbacks=[lambda info: info.sweep == N_WARMUP + 5])
+        assert model.draws_.interrupted
+        assert model.draws_.order.shape[0] == 2 * N_CHAINS
+        assert set(model.order_) == set(DIRECTIONS)
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+class TestProbabilities:
+    def test_are_the_equal_average_of_the_two(self, both):
+        forward = fit(both.binary, "forward").predict_proba(NEW)
+        samples = both.sample_proba(NEW).reshape(2, N_CHAINS * N_DRAWS, len(NEW), 3)
+        np.testing.assert_allclose(samples[0].mean(axis=0), forward, rtol=1e-12)
+        average = (forward + samples[1].mean(axis=0)) / 2
+        np.testing.assert_allclose(both.predict_proba(NEW), average, rtol=1e-12)
+
+    @pytest.mark.parametrize("binary", [BINARIES[0], BINARIES[2]], ids=["Logistic", "Softplus"])
+    @pytest.mark.parametrize("direction", ["both", "forward", "reverse"])
+    def test_follow_from_the_draws(self, binary, direction):
+        model = fit(binary, direction)
+        expected = by_hand(model, NEW)
+        np.testing.assert_allclose(
+            model.sample_proba(NEW), expected.reshape(-1, len(NEW), 3), rtol=1e-9, atol=1e-14
+        )
+        np.testing.assert_allclose(
+            model.predict_proba(NEW), expected.mean(axis=(0, 1)), rtol=1e-9, atol=1e-14
+        )
+
+    @pytest.mark.parametrize("binary", [BINARIES[0], BINARIES[2]], ids=["Logistic", "Softplus"])
+    def test_log_likelihood_is_that_of_the_training_rows(self, binary):
+        model = fit(binary)
+        own = by_hand(model, X)[:, :, np.arange(len(X)), np.searchsorted(LABELS, Y)]
+        np.testing.assert_allclose(model.draws_.log_likelihood, np.log(own).sum(axis=2), rtol=1e-9)
+
+    def test_some_draws_are_spread_over_both_directions(self, both):
+        every = both.sample_proba(NEW)
+        assert every.shape == (4 * N_DRAWS, len(NEW), 3)
+        chosen = np.linspace(0, len(every) - 1, 7).astype(int)
+        np.testing.assert_array_equal(both.sample_proba(NEW, n_draws=7), every[chosen])
+        with pytest.raises(ValueError, match=f"n_draws must be from 1 to {4 * N_DRAWS}"):
+            both.sample_proba(NEW, n_draws=4 * N_DRAWS + 1)
+
+    def test_a_row_does_not_depend_on_the_others(self, both):
+        whole, samples = both.predict_proba(NEW), both.sample_proba(NEW)
+        for rows in ([0], [299], [5, 3, 299], range(17, 290), range(256, 300)):
+            rows = list(rows)
+            np.testing.assert_array_equal(both.predict_proba(NEW[rows]), whole[rows])
+            np.testing.assert_array_equal(both.sample_proba(NEW[rows]), samples[:, rows])
+
+
+class TestOrder:
+    def test_one_for_each_direction(self, both):
+        assert list(both.order_) == list(DIRECTIONS)
+        for name, order in both.order_.items():
+            chains = both.draws_.order[both.draws_.of_direction(name)].reshape(-1, 3)
+            distinct, counts = np.unique(chains, axis=0, return_counts=True)
+            top = LABELS[distinct[np.argmax(counts)]]
+            np.testing.assert_array_equal(order, top)
+
+    @pytest.mark.parametrize("direction", DIRECTIONS)
+    def test_an_array_with_one_direction(self, direction):
+        assert isinstance(fit(direction=direction).order_, np.ndarray)
+
+    @pytest.mark.parametrize(
+        "order", [["yew", "ash", "oak"], ("yew", "ash", "oak"), np.array(["yew", "ash", "oak"])]
+    )
+    def test_a_sequence_holds_for_both(self, order):
+        model = fit(order=order)
+        assert (model.draws_.order == [2, 0, 1]).all()
+        for own in model.order_.values():
+            assert list(own) == ["yew", "ash", "oak"]
+
+    def test_a_dictionary_holds_one_for_each(self):
+        orders = {"reverse": ["yew", "ash", "oak"], "forward": ("ash", "oak", "yew")}
+        model = fit(order=orders)
+        assert (model.draws_.order[:N_CHAINS] == [0, 1, 2]).all()
+        assert (model.draws_.order[N_CHAINS:] == [2, 0, 1]).all()
+        assert {name: list(order) for name, order in model.order_.items()} == {
+            name: list(order) for name, order in orders.items()
+        }
+
+    def test_that_of_a_fitted_model_can_be_fixed(self, both):
+        fixed = fit(both.binary, order=both.order_)
+        for name, order in both.order_.items():
+            chains = fixed.draws_.order[fixed.draws_.of_direction(name)]
+            assert (LABELS[chains] == order).all()
+            np.testing.assert_array_equal(fixed.order_[name], order)
+        again = fit(both.binary, order=fixed.order_)
+        assert_same_draws(again, fixed)
+
+    def test_a_dictionary_with_one_direction(self):
+        model = fit(direction="reverse", order={"reverse": ["yew", "ash", "oak"]})
+        assert list(model.order_) == ["yew", "ash", "oak"]
+
+    @pytest.mark.parametrize(
+        ("direction", "order", "message"),
+        [
+            ("both", {"forward": LABELS}, "'forward' and 'reverse'.*got.*'forward'"),
+            ("both", {}, "one order for each direction"),
+            ("both", dict.fromkeys(("forward", "backward"), LABELS), "'reverse'.*'backward'"),
+            ("both", dict.fromkeys(("forward", "reverse", "x"), LABELS), "one order for each"),
+            ("forward", dict.fromkeys(DIRECTIONS, LABELS), "one order for each direction"),
+            ("reverse", {"forward": LABELS}, "with the keys 'reverse'"),
+            ("both", {"forward": LABELS, "reverse": ["ash", "oak"]}, "'yew' is missing"),
+            ("both", {"forward": LABELS, "reverse": ["ash", "oak", "elm"]}, "'elm' is not a class"),
+            ("both", {"forward": LABELS, "reverse": "infer"}, "order must be 'infer' or list"),
+        ],
+    )
+    def test_bad_ones_are_refused(self, direction, order, message):
+        with pytest.raises(ValueError, match=message):
+            fit(direction=direction, order=order)
+
+    def test_direction_must_be_known(self):
+        with pytest.raises(ValueError, match=r"'direction' parameter.*'sideways'"):
+            fit(direction="sideways")
+
+
+class TestDiagnostics:
+    def test_are_those_of_the_directions(self, both):
+        parts = both.diagnostics_.by_direction
+        assert list(parts) == list(DIRECTIONS)
+        watched = both.posterior_["posterior"]["probability"].values
+        for name, part in parts.items():
+            chains = both.draws_.of_direction(name)
+            own = Diagnostics.of(watched[chains], both.draws_.log_likelihood[chains])
+            np.testing.assert_array_equal(part.rhat_probability, own.rhat_probability)
+            np.testing.assert_array_equal(part.ess_probability, own.ess_probability)
+            assert part.rhat_log_likelihood == own.rhat_log_likelihood
+
+    def test_the_worse_counts(self, both):
+        worst, parts = both.diagnostics_, list(both.diagnostics_.by_direction.values())
+        assert worst.worst_rhat == max(part.worst_rhat for part in parts)
+        assert worst.worst_ess == min(part.worst_ess for part in parts)
+        assert worst.rhat_probability.shape == parts[0].rhat_probability.shape
+
+    def test_one_direction_has_no_parts(self):
+        assert fit(direction="reverse").diagnostics_.by_direction == {}
+
+    def test_two_models_are_not_taken_for_chains_that_disagree(self):
+        """Forward and reverse have other likelihoods; R-hat compares chains of one of them."""
+        orders = {"forward": ["ash", "oak", "yew"], "reverse": ["yew", "oak", "ash"]}
+        model = fit(order=orders, n_warmup=200, n_draws=400)
+        watched = model.posterior_["posterior"]["probability"].values
+        mixed = Diagnostics.of(watched, model.draws_.log_likelihood)
+        assert model.diagnostics_.worst_rhat < 1.05
+        assert mixed.worst_rhat > 1.15
+
+    def test_forward_diagnostics_equal_those_of_a_forward_run(self, both):
+        alone = fit(both.binary, "forward").diagnostics_
+        part = both.diagnostics_.by_direction["forward"]
+        np.testing.assert_array_equal(part.rhat_probability, alone.rhat_probability)
+        assert part.ess_log_likelihood == alone.ess_log_likelihood
+
+
+class TestTree:
+    def test_direction_is_a_coordinate_of_the_chains(self, both):
+        for group in ("posterior", "sample_stats"):
+            direction = both.posterior_[group]["direction"]
+            assert direction.dims == ("chain",)
+            assert list(direction.values) == list(both.draws_.directions)
+        alone = fit(both.binary, "reverse").posterior_["posterior"]
+        assert list(alone["direction"].values) == ["reverse"] * N_CHAINS
+
+    def test_chains_of_one_direction_can_be_selected(self, softplus):
+        posterior = softplus.posterior_["posterior"].to_dataset()
+        chosen = posterior.sel(chain=posterior["direction"] == "reverse")
+        np.testing.assert_array_equal(chosen["order"].values, softplus.draws_.order[N_CHAINS:])
+
+    def test_arviz_reads_it(self, both):
+        import arviz_stats
+
+        table = arviz_stats.summary(both.posterior_, var_names=["probability"])
+        assert len(table) == both.posterior_["posterior"]["probability"][0, 0].size
+        assert len(arviz_stats.summary(both.posterior_, group="sample_stats")) == 2
+
+    def test_arviz_reads_the_parameters(self, softplus):
+        import arviz_stats
+
+        table = arviz_stats.summary(softplus.posterior_, var_names=["weight"])
+        assert len(table) == 3 * 2
+
+    def test_export(self, both, tmp_path):
+        both.export(tmp_path / "draws.nc")
+        again = xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf")
+        assert list(again["posterior"]["direction"].values) == list(both.draws_.directions)
+        for name, values in both.posterior_["posterior"].data_vars.items():
+            np.testing.assert_array_equal(again["posterior"][name].values, values.values)
+        again.close()
+
+
+class TestFrames:
+    @pytest.mark.parametrize("library", [pd, pl])
+    def test_order_posterior(self, library):
+        frame = library.DataFrame({"height": X[:, 0], "width": X[:, 1]})
+        table = fit(table=frame).order_posterior()
+        assert isinstance(table, library.DataFrame)
+        assert list(table.columns) == ["direction", "order", "probability", "chains"]
+        for name in DIRECTIONS:
+            mask = np.array(table["direction"]) == name
+            assert np.array(table["probability"])[mask].sum() == pytest.approx(1)
+            assert np.array(table["chains"])[mask].max() <= N_CHAINS
+
+    def test_order_posterior_is_that_of_each_direction(self, both):
+        table = both.order_posterior()
+        alone = fit(both.binary, "forward").order_posterior()
+        forward = table[table["direction"] == "forward"].drop(columns="direction")
+        assert forward.reset_index(drop=True).equals(alone)
+        assert len(both.order_posterior(top=1)) == 2
+
+    def test_summary(self, logistic):
+        table = logistic.summary()
+        assert table.columns[0] == "direction"
+        alone = fit(direction="forward").summary()
+        forward = table[table["direction"] == "forward"].drop(columns="direction")
+        assert forward.reset_index(drop=True).equals(alone)
+        for name, order in logistic.order_.items():
+            own = table[table["direction"] == name]
+            assert own["class"].unique().tolist() == order[:-1].tolist()
+
+    def test_predict_frame(self, both):
+        table = both.predict_frame(NEW)
+        np.testing.assert_array_equal(
+            table[[f"p_{label}" for label in LABELS]].to_numpy(), both.predict_proba(NEW)
+        )
+        quantiles = np.quantile(both.sample_proba(NEW), [0.05, 0.95], axis=0)
+        np.testing.assert_allclose(table["p_oak_lower"], quantiles[0, :, 1])
+        np.testing.assert_allclose(table["p_oak_upper"], quantiles[1, :, 1])
+
+
+class TestCheckpoint:
+    @pytest.mark.parametrize("binary", BINARIES, ids=lambda binary: type(binary).__name__)
+    @pytest.mark.parametrize("sweep", [4, N_WARMUP + 6])
+    def test_resumed(self, binary, sweep, tmp_path):
+        part = fit(binary, checkpoint=tmp_path, callbacks=[lambda info: info.sweep == sweep])
+        assert part.draws_.interrupted
+        resumed = fit(binary, checkpoint=tmp_path)
+        assert not resumed.draws_.interrupted
+        assert resumed.draws_.directions == part.draws_.directions
+        assert_same_draws(resumed, fit(binary))
+
+    def test_resumed_with_an_order_for_each(self, tmp_path):
+        order = {"forward": LABELS, "reverse": LABELS[::-1]}
+        fit(order=order, checkpoint=tmp_path, callbacks=[lambda info: info.sweep == 20])
+        assert_same_draws(fit(order=order, checkpoint=tmp_path), fit(order=order))
+
+    @pytest.mark.parametrize(("first", "second"), [("forward", "both"), ("both", "reverse")])
+    def test_of_another_direction_is_refused(self, first, second, tmp_path):
+        chains = {"both": 2, "forward": 4, "reverse": 4}  # as many in all
+        fit(direction=first, n_chains=chains[first], checkpoint=tmp_path)
+        with pytest.raises(CheckpointError, match="direction"):
+            fit(direction=second, n_chains=chains[second], checkpoint=tmp_path)
+
+    def test_of_another_order_is_refused(self, tmp_path):
+        order = {"forward": LABELS, "reverse": LABELS[::-1]}
+        fit(order=order, checkpoint=tmp_path)
+        with pytest.raises(CheckpointError, match="order"):
+            fit(order={**order, "reverse": LABELS}, checkpoint=tmp_path)
+
+
+class TestFile:
+    def test_round_trip(self, both, tmp_path):
+        both.save(tmp_path / "model.pasb")
+        again = pasb.load(tmp_path / "model.pasb")
+        assert again.draws_.directions == both.draws_.directions
+        assert_same_draws(again, both)
+        assert list(again.order_) == list(both.order_)
+        np.testing.assert_array_equal(again.predict_proba(NEW), both.predict_proba(NEW))
+        assert again.posterior_.identical(both.posterior_)
+        assert again.order_posterior().equals(both.order_posterior())
+        assert again.n_hyperplanes() == both.n_hyperplanes()
+        assert again.diagnostics_.worst_rhat == both.diagnostics_.worst_rhat
+
+    @pytest.mark.parametrize("order", [LABELS, {"forward": LABELS, "reverse": LABELS[::-1]}])
+    def test_with_a_fixed_order(self, order, tmp_path):
+        model = fit(order=order)
+        model.save(tmp_path / "model.pasb")
+        again = pasb.load(tmp_path / "model.pasb")
+        np.testing.assert_array_equal(again.predict_proba(NEW), model.predict_proba(NEW))
+        assert_same_draws(again.fit(X, Y), model)
+
+    @pytest.mark.parametrize(
+        "directions",
+        [["forward"] * 4, ["forward"] * 2 + ["back"] * 2, ["forward", "reverse"], "both", [1] * 4],
+    )
+    def test_impossible_directions_are_refused(self, logistic, directions, tmp_path):
+        path = tmp_path / "model.pasb"
+        logistic.save(path)
+        meta, content = pasb.storage.store.read(path, "model")
+        meta["directions"] = directions
+        pasb.storage.store.write(path, "model", meta, content)
+        with pytest.raises(pasb.errors.FileFormatError, match="directions"):
+            pasb.load(path)
+
+
+class TestBestDraw:
+    @pytest.mark.parametrize("binary", BINARIES, ids=lambda binary: type(binary).__name__)
+    @pytest.mark.parametrize("direction", ["both", "forward", "reverse"])
+    def test_has_the_highest_likelihood_of_its_direction(self, binary, direction):
+        model = fit(binary, direction)
+        best, draws = model.best_draw(), model.draws_
+        assert best.draws_.directions == model._directions
+        assert best.draws_.order.shape == (len(model._directions), 1, 3)
+        for k, name in enumerate(model._directions):
+            mine = draws.of_direction(name)
+            top = draws.log_likelihood[mine].max()
+            assert best.draws_.log_likelihood[k, 0] == top
+            chain, draw = np.argwhere(draws.log_likelihood == top)[0]
+            assert chain in mine
+            np.testing.assert_array_equal(best.draws_.order[k, 0], draws.order[chain, draw])
+            np.testing.assert_array_equal(
+                best.draws_.parameters["coef"][k, 0], draws.parameters["coef"][chain, draw]
+            )
+
+    def test_of_a_linear_model_predicts_as_the_draw_did(self, logistic):
+        best, draws = logistic.best_draw(), logistic.draws_
+        proba = logistic.sample_proba(NEW).reshape(2 * N_CHAINS, N_DRAWS, len(NEW), 3)
+        picked = []
+        for name in DIRECTIONS:
+            mine = draws.of_direction(name)
+            chain, draw = divmod(int(np.argmax(draws.log_likelihood[mine])), N_DRAWS)
+            picked.append(proba[mine[chain], draw])
+        np.testing.assert_allclose(best.predict_proba(NEW), np.mean(picked, axis=0), rtol=1e-12)
+
+    def test_leaves_the_model_as_it_was(self, both):
+        before, order = both.predict_proba(NEW), both.draws_.order
+        best = both.best_draw()
+        assert type(best) is type(both)
+        assert best.draws_.order.shape[:2] == (2, 1)
+        assert both.draws_.order is order
+        np.testing.assert_array_equal(both.predict_proba(NEW), before)
+
+    def test_is_silent(self, both, recwarn):
+        best = both.best_draw()
+        best.predict_proba(NEW)
+        best.n_hyperplanes()
+        best.order_posterior()
+        assert not recwarn.list
+
+    def test_of_itself(self, both):
+        best = both.best_draw()
+        assert_same_draws(best.best_draw(), best)
+
+    def test_round_trip(self, both, tmp_path):
+        best = both.best_draw()
+        best.save(tmp_path / "best.pasb")
+        both.save(tmp_path / "model.pasb")
+        again = pasb.load(tmp_path / "best.pasb")
+        assert_same_draws(again, best)
+        np.testing.assert_array_equal(again.predict_proba(NEW), best.predict_proba(NEW))
+        assert again.n_hyperplanes() == best.n_hyperplanes()
+        sizes = [(tmp_path / f"{name}.pasb").stat().st_size for name in ("best", "model")]
+        assert sizes[0] < sizes[1] / 2
+
+    def test_a_row_does_not_depend_on_the_others(self, both):
+        best = both.best_draw()
+        whole = best.predict_proba(NEW)
+        np.testing.assert_array_equal(best.predict_proba(NEW[40:290]), whole[40:290])
+
+    def test_unfitted(self):
+        for ask in ("best_draw", "n_hyperplanes"):
+            with pytest.raises(NotFittedError):
+                getattr(StickBreakingClassifier(), ask)()
+
+
+class TestNumberOfHyperplanes:
+    @pytest.mark.parametrize("classifier", [StickLogisticClassifier, StickRobitClassifier])
+    def test_of_linear_models(self, classifier):
+        model = classifier(n_chains=1, n_warmup=5, n_draws=5, n_swaps=5, random_state=0).fit(X, Y)
+        assert model.n_hyperplanes() == 2.0
+        assert model.best_draw().n_hyperplanes() == 2.0
+
+    @pytest.mark.parametrize("binary", [Logistic(), Robit()], ids=["Logistic", "Robit"])
+    def test_of_both_directions_are_added_up(self, binary):
+        assert fit(binary).n_hyperplanes() == 4.0
+        assert fit(binary).best_draw().n_hyperplanes() == 4.0
+
+    @pytest.mark.parametrize("scheme", ["exact", "paper"])
+    def test_of_softplus_models(self, scheme):
+        model = fit(Softplus(n_experts=3, n_layers=2), scheme=scheme)
+        active, order = model.draws_.parameters["active"], model.draws_.order
+        total = {name: [] for name in DIRECTIONS}
+        for chain, draw in np.ndindex(order.shape[:2]):
+            *sticks, _ = order[chain, draw]
+            used = sum(int((active[chain, draw, category] > 0).sum()) for category in sticks)
+            total[model.draws_.directions[chain]].append(2 * used)
+        expected = np.mean(total["forward"]) + np.mean(total["reverse"])
+        assert model.n_hyperplanes() == pytest.approx(expected)
+        assert 2 * 2 * 2 <= expected <= 2 * 2 * 2 * 3
+
+    @pytest.mark.parametrize("classifier", [SoftplusClassifier, StackedSoftplusClassifier])
+    def test_of_a_best_draw_is_whole(self, classifier):
+        small = {"n_experts": 2, "n_layers": 2, "n_warmup": 5, "n_draws": 5, "random_state": 0}
+        if classifier is StackedSoftplusClassifier:
+            small["stack_sweeps"] = 10
+        number = classifier(**small).fit(X, Y).best_draw().n_hyperplanes()
+        assert number == int(number) > 0

@@ -1,0 +1,181 @@
+"""Whitened trajectories: their gradients, their steps, and what a chain carries from one on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import log_expit
+
+from pasb.binary import Logistic, Robit
+from pasb.binary.base import Keys
+from pasb.binary.t_law import log_cdf, log_cdf_and_slope, log_tail, t_law
+from pasb.moves.linear_sweep import EVERY
+from pasb.moves.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
+from pasb.numerics.rows import BLOCK, Rows
+from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sticks import ABSENT, FAILURE, SUCCESS
+
+PARTS = np.array([ABSENT, SUCCESS, FAILURE, FAILURE], dtype=np.int8)
+MODELS = [
+    Logistic(),
+    Logistic(precision=0.7),
+    Robit(df=3.0),
+    Robit(df=np.inf, precision=0.7),
+]
+NAMES = ["logistic-ard", "logistic", "robit-ard", "probit"]
+
+
+def data(seed, n=600, n_columns=3):
+    rng = np.random.default_rng(seed)
+    table = np.column_stack([np.ones(n), rng.normal(size=(n, n_columns - 1))])
+    y = np.argmax(table @ rng.normal(size=(n_columns, 4)) + rng.gumbel(size=(n, 4)), axis=1)
+    return table, y, rng
+
+
+def work(sampler):
+    n_padded, n_categories = sampler.rows.blocks.shape[1], sampler.rows.n_categories
+    return (
+        np.zeros(n_padded),
+        np.zeros(n_padded),
+        np.zeros(n_categories),
+        np.zeros(BLOCK),
+        np.zeros(BLOCK),
+        np.zeros((5, n_padded)),
+    )
+
+
+def at(sampler, coef):
+    """Slope and sums at some coefficients."""
+    new_coef, slope, sums, eta, residual, _ = work(sampler)
+    new_coef[: len(coef)] = coef
+    setting = (sampler.setting, PARTS)
+    slopes(*setting, new_coef, eta, residual, slope, sums)
+    return slope, sums
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_sums_and_slopes(model, seed):
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    coef = rng.normal(size=3)
+
+    def log_posterior(b):
+        eta = table @ b
+        if isinstance(model, Logistic):
+            success, failure = log_expit(eta), log_expit(-eta)
+        else:
+            law = stats.norm if model.df == np.inf else stats.t(model.df)
+            success, failure = law.logcdf(eta), law.logcdf(-eta)
+        value = success[y == 1].sum() + failure[y > 1].sum()
+        return value + sampler.prior.log_density(b)
+
+    slope, sums = at(sampler, coef)
+    assert sums.sum() + sampler.prior.log_density(coef) == pytest.approx(log_posterior(coef))
+    assert sums[0] == 0.0
+    for v in range(3):
+        up, down = coef.copy(), coef.copy()
+        up[v] += 1e-5
+        down[v] -= 1e-5
+        expected = (log_posterior(up) - log_posterior(down)) / 2e-5
+        assert slope[v] == pytest.approx(expected, rel=1e-5, abs=1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_sums_alone_have_the_same_bits(model, seed):
+    """A stick that stays where it is keeps its sums when a whole order is drawn."""
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    coef, _, alone, eta, *_ = work(sampler)
+    coef[:3] = rng.normal(size=3)
+    log_likelihoods(sampler.setting, PARTS, coef, eta, alone)
+    assert (alone == at(sampler, coef[:3])[1]).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_mirror_images_have_the_same_bits(model, seed):
+    """Else a chain that was resumed after a mirror image would go another way."""
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    coef = rng.normal(size=3)
+    slope, sums = at(sampler, coef)
+    new_coef, mirrored, other, eta, residual, _ = work(sampler)
+    new_coef[:3] = -coef
+    swapped = np.where(PARTS == SUCCESS, FAILURE, np.where(PARTS == FAILURE, SUCCESS, PARTS))
+    setting = (sampler.setting, swapped.astype(np.int8))
+    slopes(*setting, new_coef, eta, residual, mirrored, other)
+    assert (mirrored == -slope).all()
+    assert (other == sums).all()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_short_steps_keep_the_energy(model, seed):
+    """The ratio that decides tends to one with the square of the step."""
+    table, y, rng = data(seed)
+    sampler = model.sampler(Rows.of(table, y, 4))
+    law = sampler.approximate(PARTS, None)
+    coef = law.mode + rng.normal(scale=0.2, size=3)
+    slope, sums = at(sampler, coef)
+    setting = (sampler.setting, law.packed, PARTS)
+    new_coef, new_slope, new_sums, eta, residual, vectors = work(sampler)
+    gains = []
+    for n_steps in (4, 40, 400):
+        arguments = (new_coef, new_slope, new_sums, eta, residual, vectors)
+        key = Keys(seed, 0, 0).at(0)
+        gains.append(travel(*setting, n_steps, key, coef, slope, sums, arguments))
+    assert abs(gains[0]) < 1.0
+    assert abs(gains[1]) < abs(gains[0]) / 30 + 1e-9
+    assert abs(gains[2]) < abs(gains[1]) / 30 + 1e-9
+    assert not np.allclose(new_coef[:3], coef)
+
+
+def test_a_good_approximation_needs_few_steps_and_a_bad_one_more(seed):
+    table, y, _ = data(seed)
+    sampler = Logistic(precision=1.0).sampler(Rows.of(table, y, 4))
+    law = sampler.approximate(PARTS, None).packed
+    wrong = law.copy()
+    wrong[3:6] *= 3.0  # three times too wide
+    good = enough_steps(sampler.setting, law, PARTS, work(sampler))
+    bad = enough_steps(sampler.setting, wrong, PARTS, work(sampler))
+    assert good == STEPS[0]
+    assert bad > good
+
+
+@pytest.mark.parametrize("df", [0.3, 1.0, 6.0, 40.0, np.inf])
+def test_pieces_against_the_continued_fraction(df):
+    law = t_law(df)
+    u = np.concatenate([np.linspace(-20, 20, 4001), [-1e3, 1e3, 0.0]])
+    for x in u:
+        low = log_tail(x, df, law[1])
+        expected = np.log1p(-np.exp(low)) if x > 0 else low
+        value, slope = log_cdf_and_slope(x, *law)
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-13)
+        assert value == log_cdf(x, *law)
+        log_f = stats.norm.logpdf(x) if df == np.inf else stats.t.logpdf(x, df)
+        assert slope == pytest.approx(np.exp(log_f - expected), rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize("fixed", [False, True], ids=["inferred", "fixed"])
+@pytest.mark.parametrize("model", MODELS, ids=NAMES)
+def test_what_is_carried_from_sweep_to_sweep_follows_from_the_state(model, fixed, seed):
+    """Bit for bit the same chain, when all that follows from the state is forgotten each time."""
+    table, y, _ = data(seed, n=90)
+    order = np.array([2, 0, 3, 1]) if fixed else None
+    problem = Problem(Rows.of(table, y, 4), model, fixed_order=order)
+    approximations = problem.approximations()
+    sweeper = Sweeper(problem, approximations)
+    state, other = (Sweeper(problem, approximations).start(Keys(seed, 0, 0)) for _ in range(2))
+    sweeper.resume(state)
+    moved = 0
+    for sweep in range(1, EVERY + 8):
+        before = state.parameters["coef"].copy()
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+        fresh = Sweeper(problem, approximations)
+        fresh.resume(other)
+        fresh.sweep(other, Keys(seed, 0, sweep))
+        assert (state.order == other.order).all()
+        for name, values in state.parameters.items():
+            used = state.order[:-1]
+            assert (values[used] == other.parameters[name][used]).all()
+        moved += (state.parameters["coef"] != before).any()
+    assert moved > EVERY

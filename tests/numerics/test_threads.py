@@ -1,0 +1,207 @@
+"""Threads that help within a sweep: the same draws, errors that arrive, an end in every case."""
+
+from __future__ import annotations
+
+import threading
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from pasb.binary import Logistic, Robit, Softplus, SupportVector
+from pasb.binary.logistic_kernels import present_predictors
+from pasb.numerics.rows import Rows, linear_predictors, padded
+from pasb.numerics.threads import Helpers, one_by_one
+from pasb.numerics.work_space import WorkSpaces
+from pasb.sampling import sweep
+from pasb.sampling.chain import Schedule
+from pasb.sampling.run import sample
+from pasb.sampling.sweep import Problem
+from pasb.sticks import ABSENT, FAILURE
+
+MODELS = {
+    "logistic": Logistic(),
+    "gibbs": Logistic(moves="gibbs"),
+    "robit": Robit(),
+    "softplus": Softplus(n_experts=3, n_layers=2),
+    "support vectors": SupportVector(inclusion=0.5),
+}
+
+
+def some_rows(n_rows: int = 700, n_columns: int = 6, n_categories: int = 4) -> Rows:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, n_columns - 1))])
+    y = np.argmax(X @ rng.normal(size=(n_columns, n_categories)), axis=1)
+    return Rows.of(X, y, n_categories)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
+    monkeypatch.setattr(sweep, "SHARED_FROM", 0)
+    helped: list[str] = []
+    original = sweep.Sweeper._do
+
+    def watched_task(task):
+        helped.append(threading.current_thread().name)
+        time.sleep(0.0003)  # time for another thread to take the next one
+        return task()
+
+    def watched(sweeper, tasks, breadth=1):
+        original(sweeper, [partial(watched_task, task) for task in tasks], breadth)
+
+    monkeypatch.setattr(sweep.Sweeper, "_do", watched)
+    # where sweeps are compiled, a chain without help runs a whole one in one call
+    swaps_only = name in ("softplus", "support vectors")
+    runs = {}
+    for n_jobs, n_chains in ((1, 1), (2, 1), (4, 1), (1, 2), (3, 2)):
+        problem = Problem(some_rows(), MODELS[name], swaps_only=swaps_only)
+        runs[n_jobs, n_chains] = sample([problem] * n_chains, Schedule(5, 10, 1, 7), n_jobs=n_jobs)
+    assert any("help" in thread for thread in helped)
+    for n_chains in (1, 2):
+        one, *others = (run for (_, chains), run in runs.items() if chains == n_chains)
+        for other in others:
+            assert np.array_equal(one.order, other.order)
+            assert np.array_equal(one.log_likelihood, other.log_likelihood)
+            assert one.guards == other.guards
+            for key, values in one.parameters.items():
+                assert np.array_equal(values, other.parameters[key])
+
+
+def test_tasks_lead_to_others_and_each_runs_once():
+    done, lock = [], threading.Lock()
+
+    def leaf(k):
+        time.sleep(0.001)
+        with lock:
+            done.append(k)
+
+    def branch(k):
+        leaf(k)
+        return [partial(leaf, 10 * k + j) for j in range(3)]
+
+    expected = sorted([*range(1, 6), *(10 * k + j for k in range(1, 6) for j in range(3))])
+    for n_free in (0, 1, 3):
+        done.clear()
+        with Helpers(n_free) as helpers:
+            helpers.run([partial(branch, k) for k in range(1, 6)])
+            assert sorted(done) == expected
+    done.clear()
+    one_by_one([partial(branch, 1)])
+    assert done == [1, 10, 11, 12]
+
+
+def test_what_a_task_raises_arrives_when_no_other_runs():
+    running = []
+
+    def slow():
+        running.append(1)
+        time.sleep(0.05)
+        running.pop()
+
+    def wrong():
+        time.sleep(0.01)
+        raise ZeroDivisionError("on purpose")
+
+    with Helpers(2) as helpers:
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError, match="on purpose"):
+                helpers.run([slow, wrong, slow, slow, slow])
+            assert not running
+        helpers.run([slow, slow])  # and the threads are still there
+
+
+def test_threads_of_finished_chains_help(monkeypatch):
+    """One chain waits before its last sweep, until it has the help of the other's thread."""
+    problem = Problem(some_rows(), MODELS["softplus"], swaps_only=True)
+    late = Problem(some_rows(300), MODELS["softplus"], swaps_only=True)
+    free = []
+    original = sweep.Sweeper.sweep
+
+    def watched(sweeper, state, keys):
+        if sweeper.problem is late and keys.sweep == 1:
+            free.append(sweeper.helpers.n_free)
+        if sweeper.problem is late and keys.sweep == 10:
+            deadline = time.monotonic() + 60
+            while sweeper.helpers.n_free == 0 and time.monotonic() < deadline:
+                time.sleep(0.001)
+            free.append(sweeper.helpers.n_free)
+        original(sweeper, state, keys)
+
+    monkeypatch.setattr(sweep.Sweeper, "sweep", watched)
+    sample([problem, late], Schedule(0, 10, 1, 7), n_jobs=2)
+    assert free == [0, 1]
+
+
+def test_an_error_in_a_helped_chain_ends_the_run(monkeypatch):
+    monkeypatch.setattr(sweep, "SHARED_FROM", 0)
+    problem = Problem(some_rows(), MODELS["robit"], swaps_only=True)
+
+    def fail(*_):
+        raise FloatingPointError("on purpose")
+
+    monkeypatch.setattr("pasb.binary.linear.draw_precisions", fail)
+    with pytest.raises(FloatingPointError, match="on purpose"):
+        sample([problem], Schedule(0, 10, 1, 7), n_jobs=3)
+
+
+def test_work_spaces_are_lent_to_one_at_a_time():
+    spaces, made = WorkSpaces(), []
+
+    def make():
+        made.append(np.zeros(1))
+        return made[-1]
+
+    with spaces.lent("a", make) as first, spaces.lent("a", make) as second:
+        assert first is not second
+    with spaces.lent("a", make) as again, spaces.lent("b", make) as other:
+        assert any(again is space for space in (first, second))
+        assert other is made[2]
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize("name", ["logistic", "robit"])
+def test_chains_that_take_turns_share_their_space(name, monkeypatch):
+    """In turns of one sweep, with what another chain left there."""
+    runs = []
+    for seconds in (1e9, 0.0):
+        monkeypatch.setattr("pasb.sampling.run.SLICE_SECONDS", seconds)
+        problem = Problem(some_rows(), MODELS[name])
+        runs.append(sample([problem] * 3, Schedule(2, 40, 1, 7), n_jobs=1))
+        assert [len(idle) for idle in problem.rows.spaces._idle.values()] == [1]
+    one, other = runs
+    assert np.array_equal(one.order, other.order)
+    assert np.array_equal(one.log_likelihood, other.log_likelihood)
+    assert np.array_equal(one.parameters["coef"], other.parameters["coef"])
+
+
+def test_a_predictor_does_not_depend_on_its_neighbours(seed):
+    """Vectors go through in pairs, and the last of an odd number alone."""
+    rng = np.random.default_rng(seed)
+    blocks = rng.normal(size=(2, 8, 256))
+    coef = padded(rng.normal(size=(5, 7)), 8)
+    together, alone = np.empty((2, 5, 512))
+    linear_predictors(blocks, coef, together)
+    for k in range(5):
+        linear_predictors(blocks, coef[k : k + 1], alone[k : k + 1])
+    assert np.array_equal(together, alone)
+    assert np.allclose(together[:, :256], coef @ blocks[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("absent", "used"),
+    [([0], [0, 1, 2, 3, 4]), ([1], [0, 2, 3, 4]), ([1, 4], [0, 2, 3]), ([0, 1, 2], [2, 3, 4])],
+)
+def test_predictors_of_the_rows_that_are_present(absent, used, seed):
+    """As those of all rows; blocks without such a row are left alone."""
+    rng = np.random.default_rng(seed)
+    blocks, coef = rng.normal(size=(5, 8, 256)), rng.normal(size=8)
+    bounds = np.array([0, 100, 700, 700, 1000, 1100])
+    parts = np.full(5, FAILURE, dtype=np.int8)
+    parts[absent] = ABSENT
+    everyone, present = np.full((2, 5 * 256), np.nan)
+    linear_predictors(blocks, coef[None], everyone[None])
+    present_predictors(blocks, bounds, parts, coef, present)
+    same = present == everyone
+    assert [k for k in range(5) if same[256 * k : 256 * (k + 1)].all()] == used
+    assert np.isnan(present[~same]).all()
