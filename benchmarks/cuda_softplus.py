@@ -24,7 +24,8 @@ from pasb.engines.device import array_module
 from pasb.engines.softplus_arrays import Place
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.numerics.rows import Rows
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 SEED = 7
 

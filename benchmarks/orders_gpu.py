@@ -23,7 +23,7 @@ import pasb
 from pasb import SoftplusClassifier, datasets
 from pasb.engines.stick_batch import StickBatch, all_sticks
 from pasb.evidences.base import members
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 SEED = 11
 

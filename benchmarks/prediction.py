@@ -15,7 +15,7 @@ import numpy as np
 
 from pasb.binary import Logistic, Softplus
 from pasb.posterior.predict import Predictor
-from pasb.sampling.run import one_blas_thread
+from pasb.numerics.threads import one_blas_thread
 
 ROWS, CATEGORIES, COLUMNS = 2048, 6, 37
 CASES = {

@@ -25,8 +25,9 @@ from pasb import SoftplusClassifier
 from pasb.binary import Softplus
 from pasb.binary.base import Keys
 from pasb.numerics.rows import Rows
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.numerics.threads import one_blas_thread
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 BASE = {"N": 4000, "S": 4, "K": 4, "T": 2}
 RANGES = {

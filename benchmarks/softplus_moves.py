@@ -25,8 +25,9 @@ from pasb.binary.softplus_link import log_weights
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.rows import Rows, blocked
 from pasb.posterior.diagnostics import bulk_ess
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.numerics.threads import one_blas_thread
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import log_probabilities
 
 N_WARMUP, N_TUNE, N_SWEEPS = 400, 80, 500

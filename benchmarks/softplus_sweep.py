@@ -29,8 +29,10 @@ from pasb.binary.softplus_rows import LEAST_THETA, NO_SHAPE
 from pasb.numerics.gaussian import draw_from_precision
 from pasb.numerics.rows import BLOCK, Rows, add_block, linear_predictors, padded, unblocked
 from pasb.numerics.threads import Helpers
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.numerics.threads import one_blas_thread
+from pasb.sampling.problem import Problem
+from pasb.moves.base import State
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, SUCCESS
 
 K, T = 5, 3

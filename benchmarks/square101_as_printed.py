@@ -18,7 +18,8 @@ from pasb import datasets
 from pasb.binary.base import Keys
 from pasb.paper.chains import rows_of, softplus_model
 from pasb.paper.experiments.square101 import SIZE, suboptimal_order
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 SCHEME_OF = {"the paper's": "paper", "ours": "exact"}
 SMALL = 0.01  # weights below this share of their stick's largest do not count

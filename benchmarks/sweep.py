@@ -18,8 +18,9 @@ from pasb.binary import Logistic
 from pasb.binary.base import Keys
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.rows import Rows, unblocked
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.numerics.threads import one_blas_thread
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 
 def training_rows(name: str) -> Rows:

@@ -25,11 +25,12 @@ from calibration.replicates import Scenario
 from calibration.scenarios import PRIOR, own_probit
 from pasb.binary import Logistic, Robit, Softplus
 from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.binary.linear_kernels import PRECISIONS, draw_precisions
 from pasb.binary.logistic import LogisticSampler
-from pasb.binary.logistic_kernels import PRECISIONS, draw_precisions, gibbs_step
+from pasb.binary.logistic_kernels import gibbs_step
 from pasb.binary.robit import RobitSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
-from pasb.binary.t_law import t_law
+from pasb.binary.t_link import t_link
 from pasb.numerics.rows import linear_predictors
 from pasb.sampling.sweep import Sweeper
 
@@ -39,18 +40,15 @@ from pasb.sampling.sweep import Sweeper
 class GibbsInSteps(LogisticSampler):
     """The update of the logistic model by Gibbs, whose steps can be replaced one by one."""
 
-    def compiled_sweep(self, *args, **options):  # noqa: D102
-        return None
-
-    def update(self, parameters, category, stick, parts, keys):  # noqa: D102
+    def update(self, parameters, category, stick, roles, keys):  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        self.draw_coefficients(parts, alpha, keys, stick, coef)
+        self.draw_coefficients(roles, alpha, keys, stick, coef)
         self.draw_precisions(coef, keys, stick, alpha)
 
-    def draw_coefficients(self, parts, alpha, keys, stick, coef) -> None:
-        """Latents given the coefficients, then those anew."""
+    def draw_coefficients(self, roles, alpha, keys, stick, coef) -> None:
+        """Latents given the coefficients, then those again."""
         with self.space() as space:
-            gibbs_step(*self.table, *space.work, parts, alpha, *keys, stick, coef)
+            gibbs_step(self.table, space.work, roles, alpha, *keys, stick, coef)
             self.gram, self.linear = space.work[4].copy(), space.work[5].copy()
 
     def draw_precisions(self, coef, keys, stick, alpha) -> None:
@@ -61,16 +59,16 @@ class GibbsInSteps(LogisticSampler):
 class LatentFactor(GibbsInSteps):
     """w ~ PG(1, 2 x'b)."""
 
-    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
+    def draw_coefficients(self, roles, alpha, keys, stick, coef):  # noqa: D102
         coef *= 2.0
-        super().draw_coefficients(parts, alpha, keys, stick, coef)
+        super().draw_coefficients(roles, alpha, keys, stick, coef)
 
 
 class MeanWithoutPrior(GibbsInSteps):
     """The mean (X'WX)^-1 X'k where it is (diag(alpha) + X'WX)^-1 X'k."""
 
-    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
-        super().draw_coefficients(parts, alpha, keys, stick, coef)
+    def draw_coefficients(self, roles, alpha, keys, stick, coef):  # noqa: D102
+        super().draw_coefficients(roles, alpha, keys, stick, coef)
         n = len(coef)
         lower = np.tril(self.gram[:n, :n])
         precision = lower + np.tril(lower, -1).T
@@ -82,8 +80,8 @@ class MeanWithoutPrior(GibbsInSteps):
 class PriorTwice(GibbsInSteps):
     """Coefficients with precision 2 diag(alpha) + X'WX."""
 
-    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
-        super().draw_coefficients(parts, 2 * alpha, keys, stick, coef)
+    def draw_coefficients(self, roles, alpha, keys, stick, coef):  # noqa: D102
+        super().draw_coefficients(roles, 2 * alpha, keys, stick, coef)
 
 
 class PrecisionShape(GibbsInSteps):
@@ -113,9 +111,9 @@ class NoJacobian(GibbsInSteps):
                 coef *= factor
         super().draw_precisions(coef, keys, stick, alpha)
 
-    def draw_coefficients(self, parts, alpha, keys, stick, coef):  # noqa: D102
-        self.parts = parts
-        super().draw_coefficients(parts, alpha, keys, stick, coef)
+    def draw_coefficients(self, roles, alpha, keys, stick, coef):  # noqa: D102
+        self.roles = roles
+        super().draw_coefficients(roles, alpha, keys, stick, coef)
 
     def log_target(self, coef) -> float:
         """Log-posterior, precisions integrated out."""
@@ -123,8 +121,8 @@ class NoJacobian(GibbsInSteps):
         padded, eta = np.zeros((1, n_padded)), np.empty((1, n_blocks * size))
         padded[0, : len(coef)] = coef
         linear_predictors(self.rows.blocks, padded, eta)
-        part = self.parts[self.rows.categories]
-        sign = np.select([part == 1, part == 0], [1.0, -1.0])
+        role = self.roles[self.rows.categories]
+        sign = np.select([role == 1, role == 0], [1.0, -1.0])
         logs = -np.logaddexp(0.0, -sign * eta[0, : self.rows.n_rows])
         return float(logs[sign != 0].sum()) + self.prior.log_density(coef)
 
@@ -134,8 +132,8 @@ class WrongLogistic(Logistic):
 
     wrong: type[LogisticSampler] = GibbsInSteps
 
-    def sampler(self, rows, direction="forward"):  # noqa: D102
-        return self.wrong(self, rows, direction)
+    def sampler(self, rows):  # noqa: D102
+        return self.wrong(self, rows)
 
 
 def logistic_with(wrong: type[LogisticSampler], moves: str = "gibbs", **prior):
@@ -155,17 +153,19 @@ def logistic_with(wrong: type[LogisticSampler], moves: str = "gibbs", **prior):
 class NoScales(RobitSampler):
     """Latents and coefficients as though the scales w were all one."""
 
-    def update(self, parameters, category, stick, parts, keys):  # noqa: D102
-        right, self.link = self.link, t_law(np.inf)
-        super().update(parameters, category, stick, parts, keys)
-        self.link = right
+    def update(self, parameters, category, stick, roles, keys):  # noqa: D102
+        right = self.link, self.regression
+        self.link = t_link(np.inf)
+        self.regression = (*self.regression[:2], self.link)
+        super().update(parameters, category, stick, roles, keys)
+        self.link, self.regression = right
 
 
 class WrongRobit(Robit):
     """Robit regression that forgets the scales."""
 
-    def sampler(self, rows, direction="forward"):  # noqa: D102
-        return NoScales(self, rows, direction)
+    def sampler(self, rows):  # noqa: D102
+        return NoScales(self, rows)
 
 
 def robit_without_scales() -> BinaryModel:
@@ -237,7 +237,7 @@ class WrongSoftplus(Softplus):
 
     wrong: type[SoftplusSampler] = HypersInSteps
 
-    def sampler(self, rows, direction="forward"):  # noqa: D102
+    def sampler(self, rows):  # noqa: D102
         return self.wrong(self, rows)
 
 

@@ -2,87 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
 import numpy as np
 
 from pasb.binary.base import Keys
-from pasb.moves.joint import JointMoves
-from pasb.moves.linear_sweep import LinearSweep
-from pasb.orders import swap_moves
-from pasb.sampling.sweep import State, Sweeper
+from pasb.moves.base import Move, State
+from pasb.moves.gibbs import Gibbs
+from pasb.moves.independence import REFRESH
+from pasb.moves.neighbours import Neighbours
+from pasb.moves.pseudo_prior import PseudoPrior
+from pasb.moves.refresh import Refresh
+from pasb.moves.swap import Swap, swap_moves
+from pasb.sampling.sweep import Sweeper
 
 
 class InSteps(Sweeper):
-    """The sweep step by step, not in one compiled call."""
+    """The sweep move by move in every sweep, not in one compiled call.
+
+    `replaced` says what takes the place of which moves; None leaves them out.
+    """
+
+    replaced: ClassVar[dict[type[Move], Callable[[Move], Move] | None]] = {}
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        self.compiled = None
+        self.whitened = self.whole_order = None
+        moves = []
+        for move in self.moves:
+            make = self.replaced.get(type(move), lambda move: move)
+            moves += [make(move)] if make is not None else []
+        self.moves = moves
 
 
-class SwapWithoutStop(InSteps):
+class StopForgotten(Swap):
     """Swaps whose ratio forgets the log-probabilities of stopping."""
 
-    def _swap(self, state: State, keys: Keys) -> None:
-        table = self._table._replace(accept=np.zeros_like(self._table.accept))
-        swap_moves(*table, state.order, self.problem.n_swaps, keys.at(len(state.order)))
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        table = self.table._replace(accept=np.zeros_like(self.table.accept))
+        swap_moves(*table, state.order, self.n, keys.at(len(state.order)))
 
 
-class SwapWithoutRatio(InSteps):
+class RatioForgotten(Swap):
     """Swaps whose ratio forgets pseudo-prior over prior."""
 
-    def _swap(self, state: State, keys: Keys) -> None:
-        self._table.reference[:] = 0.0
-        super()._swap(state, keys)
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        self.table.reference[:] = 0.0
+        super().__call__(state, keys)
 
 
-class KeptReference(InSteps):
-    """The reference's parameters are not redrawn after the moves that leave them behind."""
+class ReferenceKept(PseudoPrior):
+    """The reference's parameters are not drawn again after the moves that leave them behind."""
 
-    def _draw_reference(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        laws = joint.approximations.pseudo_priors()
-        joint.sampler.log_ratios(state.parameters, laws, self._table.reference)
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        self.compare(state, self.approximations.pseudo_priors())
 
 
-class AlwaysAccept(InSteps):
+class TakenForExact(Refresh):
     """Proposals from the normal approximations are taken for draws from the posterior."""
 
-    def _joint_moves(self, joint: JointMoves, state: State, keys: Keys) -> None:
-        later = joint.approximations.everyone
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        later = self.approximations.everyone
         for stick, category in enumerate(state.order[:-1].tolist()):
             later &= ~(1 << category)
             sticks = np.array([[category, -1, stick + 1]])
-            laws = joint.approximations.laws(((category, later),))
-            joint.sampler.independence_move(
-                state.parameters, self._table, state.order, sticks, laws, 1, keys, stick, 2
-            )
+            gaussians = self.approximations.gaussians(((category, later),))
+            self.propose(state, keys, sticks, gaussians, 1, stick, REFRESH)
+
+
+class SwapWithoutStop(InSteps):
+    """See `StopForgotten`."""
+
+    replaced: ClassVar = {Swap: lambda move: StopForgotten(move.table, move.n)}
+
+
+class SwapWithoutRatio(InSteps):
+    """See `RatioForgotten`."""
+
+    replaced: ClassVar = {Swap: lambda move: RatioForgotten(move.table, move.n)}
+
+
+class KeptReference(InSteps):
+    """See `ReferenceKept`."""
+
+    replaced: ClassVar = {
+        PseudoPrior: lambda move: ReferenceKept(move.propose, move.approximations, move.table)
+    }
+
+
+class AlwaysAccept(InSteps):
+    """See `TakenForExact`."""
+
+    replaced: ClassVar = {
+        Refresh: lambda move: TakenForExact(move.propose, move.approximations, move.run),
+        Neighbours: None,
+    }
 
 
 class EarlierRowsFail(InSteps):
     """Rows that stopped earlier go on at later sticks, too."""
 
-    def _parts(self, order, stick):
-        parts = super()._parts(order, stick)
-        parts[order[:stick]] = self.problem.labels[1]
-        return parts
+    replaced: ClassVar = {
+        Gibbs: lambda move: Gibbs(
+            move.sampler, move.roles._replace(before=move.roles.go_on), move.run
+        )
+    }
 
 
 class WholeOrders(Sweeper):
     """Gibbs steps of the sticks, and an order that changes only as a whole."""
 
-    def sweep(self, state: State, keys: Keys) -> None:  # noqa: D102
-        assert isinstance(self.compiled, LinearSweep)
-        self._update_sticks(state, keys)
-        draw = self.compiled._draw_whole_order
-        state.log_likelihood = draw(state.parameters, state.order, keys)
+    def moves_at(self, sweep: int) -> Sequence[Move]:  # noqa: D102
+        assert self.whole_order is not None
+        return self.moves[0], self.whole_order
 
 
 class WholeOrdersUnnormalised(WholeOrders):
-    """Normal laws of different categories have different constants in the weights of sticks."""
+    """Approximations of different categories have different constants in the weights of sticks."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)
-        assert isinstance(self.compiled, LinearSweep)
-        self.compiled.laws = self.compiled.laws.copy()
-        for category, numbers in enumerate(self.compiled.law_index):
+        assert self.whole_order is not None
+        gaussians = self.whole_order.gaussians.copy()
+        for category, numbers in enumerate(self.whole_order.whitened.index):
             # the log-determinant, which enters by its half
-            self.compiled.laws[numbers[numbers >= 0], -2] += 2.0 * category
+            gaussians[numbers[numbers >= 0], -2] += 2.0 * category
+        self.whole_order.gaussians = gaussians

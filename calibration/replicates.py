@@ -22,7 +22,8 @@ from scipy.stats import rankdata
 
 from pasb.binary.base import BinaryModel, Keys, Parameters
 from pasb.numerics.rows import Rows, blocked
-from pasb.sampling.sweep import Problem, Scheme, Sweeper
+from pasb.sampling.problem import Problem, Scheme
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import Direction, probabilities_of_draws, simulate_categories
 
 N_CATEGORIES, N_ROWS = 3, 30

@@ -26,7 +26,7 @@ from pasb.paper.fitting import fitted_model
 from pasb.paper.models import MODELS, Run
 from pasb.paper.runner import run_cells
 from pasb.paper.running import estimate, run
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 
 def test_all_published_cells_have_experiments():
@@ -282,7 +282,7 @@ from pasb.binary.softplus import Softplus
 from pasb.paper.cells import Context
 from pasb.paper.chains import run_chains
 from pasb.numerics.rows import Rows
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 rng = np.random.default_rng(0)
 X = np.column_stack([np.ones(7), rng.normal(size=7)])

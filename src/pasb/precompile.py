@@ -16,12 +16,12 @@ from pasb.errors import ConvergenceWarning
 
 def is_compiled() -> bool:
     """Whether Numba's cache holds the largest kernel, hence in all likelihood the others."""
-    from pasb.moves.linear_sweep import whitened_sweep
+    from pasb.moves.whitened import whitened_sweep
 
     if whitened_sweep.signatures:
         return True
     folder = Path(whitened_sweep.stats.cache_path or "")
-    return any(folder.glob("linear_sweep.whitened_sweep-*.nbi"))
+    return any(folder.glob("whitened.whitened_sweep-*.nbi"))
 
 
 def announce() -> None:

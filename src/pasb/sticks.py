@@ -15,42 +15,91 @@ the paper's z is its inverse permutation.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.numerics.rows import elementwise
+from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.vector import vector_exp
 
 Direction = Literal["forward", "reverse"]
 
-# What the rows of a category are on a stick: their binary label, or that they have none there,
-# or that it is imputed.
+# The *role* that the rows of a category play on a stick: their binary label, or that they have
+# none there, or that it is imputed.
 FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
 
 
-def parts_on_stick(
-    order: NDArray[np.int64], stick: int, labels: tuple[int, int], augmented: bool
-) -> NDArray[np.int8]:
-    """What the rows of each category are on a stick; `labels` are of stopping and going on."""
-    stop, go_on = labels
-    parts = np.empty(len(order), dtype=np.int8)
-    parts[order[:stick]] = IMPUTED if augmented else ABSENT
-    parts[order[stick]] = stop
-    parts[order[stick + 1 :]] = go_on
-    return parts
+class Roles(NamedTuple):
+    """The roles of rows that stop at a stick, that go on, and that stopped before."""
+
+    stop: int
+    go_on: int
+    before: int
+
+    @classmethod
+    def of(cls, direction: Direction, augmented: bool = False) -> Roles:
+        """Forward sticks stop on success; augmented ones impute what stopped before."""
+        stop, go_on = accept_reject(SUCCESS, FAILURE, direction)
+        return cls(stop, go_on, IMPUTED if augmented else ABSENT)
+
+    def on_stick(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
+        """The role of each category on a stick, counted from 0."""
+        out = np.empty(len(order), dtype=np.int8)
+        assign_roles(order, stick, *self, out)
+        return out
+
+    def against(self, category: int, behind: NDArray[np.int64], n: int) -> NDArray[np.int8]:
+        """The role of each of `n` categories where some are behind a category, the rest absent."""
+        everyone = np.arange(n)
+        absent = everyone[~np.isin(everyone, behind) & (everyone != category)]
+        return self.on_stick(np.concatenate([absent, [category], behind]), len(absent))
 
 
-def accept_reject(
-    log_success: NDArray[np.float64], log_failure: NDArray[np.float64], direction: Direction
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Logs of stopping and of going on, from the logs of a binary model.
+@kernel
+def assign_roles(order, stick, stop, go_on, before, out):
+    """``out[s]`` becomes the role of category s on a stick of an order."""
+    for j in range(order.shape[0]):
+        out[order[j]] = before if j < stick else (stop if j == stick else go_on)
+
+
+@kernel
+def roles_of_sticks(order, stop, go_on, before, out):
+    """The roles on the first sticks of an order, one stick a row of `out`.
+
+    With a row for the reference too, that is told from all others, as the printed algorithm does.
+    """
+    n = order.shape[0]
+    for stick in range(out.shape[0]):
+        early = before if stick < n - 1 else go_on
+        assign_roles(order, stick, stop, go_on, early, out[stick])
+
+
+@kernel
+def order_with_set(category, later, out):
+    """An order with the set `later`, a bit mask, behind a category; returns its stick."""
+    n = out.shape[0]
+    front, back = 0, n - 1
+    for s in range(n):
+        if s == category:
+            continue
+        if later >> s & 1:
+            out[back] = s
+            back -= 1
+        else:
+            out[front] = s
+            front += 1
+    out[front] = category
+    return front
+
+
+def accept_reject(success: Any, failure: Any, direction: Direction) -> tuple[Any, Any]:
+    """What belongs to stopping and to going on, from what belongs to success and failure.
 
     Parameters
     ----------
-    log_success, log_failure : array
-        Logs of the binary model's success and failure probabilities.
+    success, failure : array
+        Such as the logs of the binary model's success and failure probabilities.
     direction : {"forward", "reverse"}
         Stick breaking stops on success, reverse stick breaking on failure.
 
@@ -59,9 +108,9 @@ def accept_reject(
     accept, reject : array
     """
     if direction == "forward":
-        return log_success, log_failure
+        return success, failure
     if direction == "reverse":
-        return log_failure, log_success
+        return failure, success
     raise ValueError(f"direction must be 'forward' or 'reverse', not {direction!r}")
 
 

@@ -166,8 +166,8 @@ def test_parameters_that_do_not_fit():
 
 def test_state_beside_the_parameters_is_found():
     class Remembers(Probit):
-        def sampler(self, rows, direction="forward"):
-            sampler = super().sampler(rows, direction)
+        def sampler(self, rows):
+            sampler = super().sampler(rows)
             calls = iter(range(10**6))
             inner = sampler.update
 

@@ -154,11 +154,11 @@ class WeightedRecording(Recording):
     weighted = True
 
 
-def recorded(model, parts, weights=None):
+def recorded(model, roles, weights=None):
     X = np.column_stack([np.ones(6), np.arange(6.0)])
     sampler = model.sampler(Rows.of(X, np.array([2, 0, 1, 0, 1, 2]), 3, weights))
     parameters = sampler.start(Keys(0, 0, 0))
-    sampler.update(parameters, 0, 0, np.array(parts, dtype=np.int8), Keys(0, 0, 1))
+    sampler.update(parameters, 0, 0, np.array(roles, dtype=np.int8), Keys(0, 0, 1))
     return Recording.given
 
 

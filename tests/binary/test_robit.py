@@ -1,4 +1,4 @@
-"""Robit regression: tails of the t law, updates against quadrature, orders, robustness."""
+"""Robit regression: tails of the t distribution, updates against quadrature, orders, robustness."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from scipy.special import log_ndtr
 
 from pasb.binary.base import Keys
 from pasb.binary.robit import Robit
-from pasb.binary.t_law import log_tail, t_constant
+from pasb.binary.t_link import log_tail, t_constant
 from pasb.classifiers.logistic import StickLogisticClassifier
 from pasb.classifiers.robit import StickRobitClassifier
 from pasb.numerics.rows import Rows, blocked
 from pasb.orders import enumerate_orders
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import FAILURE, IMPUTED, SUCCESS
 
 DEGREES = [0.3, 1.0, 2.0, 6.0, 7.3, 40.0, 1e3, 1e5, np.inf]
@@ -89,13 +90,13 @@ def test_an_intercept_against_quadrature(df, imputed, seed, level):
     y = np.repeat([0, 1, 2], [7, 2, imputed])
     rows = Rows.of(np.ones((len(y), 1)), y, 3)
     sampler = Robit(df=df, precision=1.0).sampler(rows)
-    parts = np.array([SUCCESS, FAILURE, IMPUTED], dtype=np.int8)
+    roles = np.array([SUCCESS, FAILURE, IMPUTED], dtype=np.int8)
     parameters = sampler.start(Keys(seed, 0, 0))
     sampler.resume(parameters)
     sums = np.zeros((2, 3, 3))
     draws = np.empty(12_000)
     for sweep in range(len(draws) + 100):
-        sampler.update(parameters, 0, 0, parts, Keys(seed, 0, sweep + 1))
+        sampler.update(parameters, 0, 0, roles, Keys(seed, 0, sweep + 1))
         sampler.log_sums(parameters, *sums)
         draws[sweep - 100] = parameters["coef"][0, 0]
 
@@ -252,14 +253,14 @@ def test_the_approximation_has_the_mode_and_the_evidence(df, seed):
     y = np.repeat([0, 1], [60, 25])
     rows = Rows.of(np.ones((85, 1)), y, 2)
     sampler = Robit(df=df, precision=1.0).sampler(rows)
-    law = sampler.approximate(np.array([SUCCESS, FAILURE], dtype=np.int8), None)
+    found = sampler.approximate(np.array([SUCCESS, FAILURE], dtype=np.int8), None)
     cdf = stats.norm.logcdf if df == np.inf else lambda b: stats.t.logcdf(b, df)
     grid = np.linspace(-2, 6, 80_001)
     log_density = 60 * cdf(grid) + 25 * cdf(-grid) + stats.norm.logpdf(grid)
-    assert law.mode[0] == pytest.approx(grid[np.argmax(log_density)], abs=1e-3)
+    assert found.mode[0] == pytest.approx(grid[np.argmax(log_density)], abs=1e-3)
     top = log_density.max()
     evidence = top + np.log(np.sum(np.exp(log_density - top)) * (grid[1] - grid[0]))
-    assert law.log_evidence == pytest.approx(evidence, abs=0.05)
+    assert found.log_evidence == pytest.approx(evidence, abs=0.05)
 
 
 def test_sums_over_rows_are_sums_of_log_probabilities(seed):

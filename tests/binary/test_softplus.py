@@ -16,9 +16,11 @@ from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_kernels import draw_latents, get_flags, put_flags
 from pasb.binary.softplus_rows import FROZEN, draw_active, draw_row_weight, log_expm1
+from pasb.moves.base import State
 from pasb.numerics.gaussian import draw_by_qr
 from pasb.numerics.rows import BLOCK, Rows, blocked
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, FAILURE, IMPUTED, SUCCESS, simulate_categories
 from pasb.variates.scalar import open_stream
 
@@ -405,17 +407,17 @@ def test_twenty_experts_of_twenty_layers(improper, seed):
     assert active_experts(state.parameters)[state.order[-1]] == 0
 
 
-@pytest.mark.parametrize("parts", [(SUCCESS, ABSENT), (FAILURE, ABSENT), (ABSENT, ABSENT)])
+@pytest.mark.parametrize("roles", [(SUCCESS, ABSENT), (FAILURE, ABSENT), (ABSENT, ABSENT)])
 @pytest.mark.parametrize("n_rows", [1, 30])
-def test_labels_all_alike_or_absent(parts, n_rows, seed):
+def test_labels_all_alike_or_absent(roles, n_rows, seed):
     table = np.column_stack([np.ones(n_rows), np.linspace(-1, 1, n_rows)])
     sampler = Softplus(n_experts=3, n_layers=2).sampler(
         Rows.of(table, np.zeros(n_rows, dtype=np.int64), 2)
     )
     parameters = sampler.start(Keys(seed, 0, 0))
     for sweep in range(300):
-        sampler.update(parameters, 0, 0, np.array(parts, dtype=np.int8), Keys(seed, 0, sweep))
-        assert (active_experts(parameters)[0] > 0) == (parts[0] == SUCCESS)
+        sampler.update(parameters, 0, 0, np.array(roles, dtype=np.int8), Keys(seed, 0, sweep))
+        assert (active_experts(parameters)[0] > 0) == (roles[0] == SUCCESS)
     assert all(np.isfinite(values).all() for values in parameters.values())
 
 
@@ -486,8 +488,8 @@ def test_heavy_rows_give_the_draw_of_a_full_qr(heaviest, seed):
     full, ours, key = np.empty(n), np.empty(n), np.uint64(seed | 1)
     draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, np.empty(n), full)
     work = np.empty((8, BLOCK)), np.empty((8, 8)), np.empty(n), np.empty((n, n))
-    law = weights, linear_weights, used, alpha, centre
-    draw_with_heavy_rows(blocks, *law, key, *work, ours)
+    found = weights, linear_weights, used, alpha, centre
+    draw_with_heavy_rows(blocks, *found, key, *work, ours)
     assert ours == pytest.approx(full, rel=1e-6, abs=1e-8)
 
 

@@ -93,10 +93,10 @@ def statistics(coef, alpha, rows):
 @pytest.mark.parametrize("at_once", [256, 2])
 @models
 def test_update_leaves_the_pseudo_posterior_invariant(model, at_once, seed, level, monkeypatch):
-    """Exact draws have the same law after some updates as before."""
+    """Exact draws have the same distribution after some updates as before."""
     monkeypatch.setattr(support_vector, "AT_ONCE", at_once)
     rng = np.random.default_rng(seed)
-    rows, parts = small_rows()
+    rows, roles = small_rows()
     before = exact_draws(model, rows, 400_000, rng)
     n = min(4000, len(before[0]))
     assert n > 1000
@@ -106,7 +106,7 @@ def test_update_leaves_the_pseudo_posterior_invariant(model, at_once, seed, leve
         state = {"coef": np.zeros((3, 3)), "precision": np.ones((3, 3))}
         state["coef"][0], state["precision"][0] = before[0][k], before[1][k]
         for sweep in range(3):
-            sampler.update(state, 0, 1, parts, Keys(seed, k, sweep))
+            sampler.update(state, 0, 1, roles, Keys(seed, k, sweep))
         after.append((state["coef"][0], state["precision"][0]))
     drawn = (np.array(part) for part in zip(*after, strict=True))
     difference = statistics(*drawn, rows) - statistics(*before, rows)
@@ -155,8 +155,8 @@ def test_huge_values_stay_finite(inclusion):
     state["coef"][:, 1] = 1.0
     sums = np.zeros((2, 2, 2))
     for sweep in range(200):
-        for parts in ([SUCCESS, FAILURE], [IMPUTED, SUCCESS]):
-            sampler.update(state, 0, 0, np.array(parts, dtype=np.int8), Keys(1, 0, sweep))
+        for roles in ([SUCCESS, FAILURE], [IMPUTED, SUCCESS]):
+            sampler.update(state, 0, 0, np.array(roles, dtype=np.int8), Keys(1, 0, sweep))
         sampler.log_sums(state, *sums)
         assert all(np.isfinite(values).all() for values in state.values())
         assert np.isfinite(sums).all()

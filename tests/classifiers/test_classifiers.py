@@ -520,5 +520,5 @@ def test_a_sweep_that_breaks_down_says_what_to_do(monkeypatch):
         raise np.linalg.LinAlgError("Array must not contain infs or NaNs.")
 
     monkeypatch.setattr("pasb.sampling.sweep.Sweeper.sweep", broken)
-    with pytest.raises(DivergenceError, match="chain 0 broke down in sweep 1"):
+    with pytest.raises(DivergenceError, match="chain 0 diverged at sweep 1"):
         classifier(n_chains=1).fit(X, Y)

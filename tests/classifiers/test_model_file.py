@@ -239,7 +239,7 @@ def order_flat(meta, arrays):
 
 
 def no_draws(meta, arrays):
-    for name in ("order", "log_likelihood", "swaps_accepted", "draws_coef"):
+    for name in ("order", "log_likelihood", "statistics_swap_accepted", "draws_coef"):
         arrays[name] = arrays[name][:, :0]
 
 
@@ -281,7 +281,7 @@ def traces_of_integers(meta, arrays):
 
 
 def acceptance_long(meta, arrays):
-    arrays["swap_acceptance"] = np.zeros(5)
+    arrays["statistics_swap_accepted"] = np.zeros(5)
 
 
 def spread_missing(meta, arrays):

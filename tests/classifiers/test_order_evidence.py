@@ -13,7 +13,7 @@ from pasb.binary import Logistic
 from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.rows import Rows
 from pasb.orders import Lattice, enumerate_orders
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 
 def random_lattice(n, seed):
@@ -81,7 +81,7 @@ def test_nothing_depends_on_the_number_of_threads(seed):
     one, many = problem.approximations(1), problem.approximations(3)
     assert (evidence_lattice(one).sticks == evidence_lattice(many).sticks).all()
     assert (one.lattice().sticks == many.lattice().sticks).all()
-    for left, right in zip(one.all_laws(None), many.all_laws(None), strict=True):
+    for left, right in zip(one.all_gaussians(None), many.all_gaussians(None), strict=True):
         assert (left == right).all()
     searched = [problem.approximations(n).searched_order(seed) for n in (1, 3)]
     assert (searched[0] == searched[1]).all()

@@ -15,7 +15,8 @@ from pasb.engines import cuda_centre, cuda_reflections, softplus_batch
 from pasb.engines.softplus_arrays import Place
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.numerics.rows import Rows
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 rng = np.random.default_rng(0)
 X = np.column_stack([np.ones(7), rng.normal(size=7)])
@@ -161,7 +162,9 @@ from pasb.binary.softplus import Softplus
 from pasb.engines import pilot
 from pasb.engines.stick_batch import Stick, StickBatch
 from pasb.numerics.rows import Rows
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.moves.base import State
+from pasb.sampling.sweep import Sweeper
 
 rng = np.random.default_rng(0)
 rows = Rows.of(np.column_stack([np.ones(6), rng.normal(size=6)]), np.arange(6) % 3, 3)

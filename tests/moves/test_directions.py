@@ -59,7 +59,7 @@ def arrays(draws):
     return {
         "order": draws.order,
         "log_likelihood": draws.log_likelihood,
-        "swaps_accepted": draws.swaps_accepted,
+        **draws.statistics,
         **draws.parameters,
     }
 

@@ -9,14 +9,14 @@ from scipy.special import log_expit
 
 from pasb.binary import Logistic, Robit
 from pasb.binary.base import Keys
-from pasb.binary.t_law import log_cdf, log_cdf_and_slope, log_tail, t_law
-from pasb.moves.linear_sweep import EVERY
+from pasb.binary.t_link import log_cdf, log_cdf_and_slope, log_tail, t_link
 from pasb.moves.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
 from pasb.numerics.rows import BLOCK, Rows
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import FULL_EVERY, Sweeper
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
 
-PARTS = np.array([ABSENT, SUCCESS, FAILURE, FAILURE], dtype=np.int8)
+ROLES = np.array([ABSENT, SUCCESS, FAILURE, FAILURE], dtype=np.int8)
 MODELS = [
     Logistic(),
     Logistic(precision=0.7),
@@ -49,8 +49,8 @@ def at(sampler, coef):
     """Slope and sums at some coefficients."""
     new_coef, slope, sums, eta, residual, _ = work(sampler)
     new_coef[: len(coef)] = coef
-    setting = (sampler.setting, PARTS)
-    slopes(*setting, new_coef, eta, residual, slope, sums)
+    regression = (sampler.regression, ROLES)
+    slopes(*regression, new_coef, eta, residual, slope, sums)
     return slope, sums
 
 
@@ -65,8 +65,8 @@ def test_sums_and_slopes(model, seed):
         if isinstance(model, Logistic):
             success, failure = log_expit(eta), log_expit(-eta)
         else:
-            law = stats.norm if model.df == np.inf else stats.t(model.df)
-            success, failure = law.logcdf(eta), law.logcdf(-eta)
+            t = stats.norm if model.df == np.inf else stats.t(model.df)
+            success, failure = t.logcdf(eta), t.logcdf(-eta)
         value = success[y == 1].sum() + failure[y > 1].sum()
         return value + sampler.prior.log_density(b)
 
@@ -88,7 +88,7 @@ def test_sums_alone_have_the_same_bits(model, seed):
     sampler = model.sampler(Rows.of(table, y, 4))
     coef, _, alone, eta, *_ = work(sampler)
     coef[:3] = rng.normal(size=3)
-    log_likelihoods(sampler.setting, PARTS, coef, eta, alone)
+    log_likelihoods(sampler.regression, ROLES, coef, eta, alone)
     assert (alone == at(sampler, coef[:3])[1]).all()
 
 
@@ -101,9 +101,9 @@ def test_mirror_images_have_the_same_bits(model, seed):
     slope, sums = at(sampler, coef)
     new_coef, mirrored, other, eta, residual, _ = work(sampler)
     new_coef[:3] = -coef
-    swapped = np.where(PARTS == SUCCESS, FAILURE, np.where(PARTS == FAILURE, SUCCESS, PARTS))
-    setting = (sampler.setting, swapped.astype(np.int8))
-    slopes(*setting, new_coef, eta, residual, mirrored, other)
+    swapped = np.where(ROLES == SUCCESS, FAILURE, np.where(ROLES == FAILURE, SUCCESS, ROLES))
+    regression = (sampler.regression, swapped.astype(np.int8))
+    slopes(*regression, new_coef, eta, residual, mirrored, other)
     assert (mirrored == -slope).all()
     assert (other == sums).all()
 
@@ -113,16 +113,16 @@ def test_short_steps_keep_the_energy(model, seed):
     """The ratio that decides tends to one with the square of the step."""
     table, y, rng = data(seed)
     sampler = model.sampler(Rows.of(table, y, 4))
-    law = sampler.approximate(PARTS, None)
-    coef = law.mode + rng.normal(scale=0.2, size=3)
+    gaussian = sampler.approximate(ROLES, None)
+    coef = gaussian.mode + rng.normal(scale=0.2, size=3)
     slope, sums = at(sampler, coef)
-    setting = (sampler.setting, law.packed, PARTS)
+    regression = (sampler.regression, gaussian.packed, ROLES)
     new_coef, new_slope, new_sums, eta, residual, vectors = work(sampler)
     gains = []
     for n_steps in (4, 40, 400):
         arguments = (new_coef, new_slope, new_sums, eta, residual, vectors)
         key = Keys(seed, 0, 0).at(0)
-        gains.append(travel(*setting, n_steps, key, coef, slope, sums, arguments))
+        gains.append(travel(*regression, n_steps, key, coef, slope, sums, arguments))
     assert abs(gains[0]) < 1.0
     assert abs(gains[1]) < abs(gains[0]) / 30 + 1e-9
     assert abs(gains[2]) < abs(gains[1]) / 30 + 1e-9
@@ -132,25 +132,25 @@ def test_short_steps_keep_the_energy(model, seed):
 def test_a_good_approximation_needs_few_steps_and_a_bad_one_more(seed):
     table, y, _ = data(seed)
     sampler = Logistic(precision=1.0).sampler(Rows.of(table, y, 4))
-    law = sampler.approximate(PARTS, None).packed
-    wrong = law.copy()
+    gaussian = sampler.approximate(ROLES, None).packed
+    wrong = gaussian.copy()
     wrong[3:6] *= 3.0  # three times too wide
-    good = enough_steps(sampler.setting, law, PARTS, work(sampler))
-    bad = enough_steps(sampler.setting, wrong, PARTS, work(sampler))
+    good = enough_steps(sampler.regression, gaussian, ROLES, work(sampler))
+    bad = enough_steps(sampler.regression, wrong, ROLES, work(sampler))
     assert good == STEPS[0]
     assert bad > good
 
 
 @pytest.mark.parametrize("df", [0.3, 1.0, 6.0, 40.0, np.inf])
 def test_pieces_against_the_continued_fraction(df):
-    law = t_law(df)
+    link = t_link(df)
     u = np.concatenate([np.linspace(-20, 20, 4001), [-1e3, 1e3, 0.0]])
     for x in u:
-        low = log_tail(x, df, law[1])
+        low = log_tail(x, df, link[1])
         expected = np.log1p(-np.exp(low)) if x > 0 else low
-        value, slope = log_cdf_and_slope(x, *law)
+        value, slope = log_cdf_and_slope(x, *link)
         assert value == pytest.approx(expected, rel=1e-12, abs=1e-13)
-        assert value == log_cdf(x, *law)
+        assert value == log_cdf(x, *link)
         log_f = stats.norm.logpdf(x) if df == np.inf else stats.t.logpdf(x, df)
         assert slope == pytest.approx(np.exp(log_f - expected), rel=1e-8, abs=1e-10)
 
@@ -167,7 +167,7 @@ def test_what_is_carried_from_sweep_to_sweep_follows_from_the_state(model, fixed
     state, other = (Sweeper(problem, approximations).start(Keys(seed, 0, 0)) for _ in range(2))
     sweeper.resume(state)
     moved = 0
-    for sweep in range(1, EVERY + 8):
+    for sweep in range(1, FULL_EVERY + 8):
         before = state.parameters["coef"].copy()
         sweeper.sweep(state, Keys(seed, 0, sweep))
         fresh = Sweeper(problem, approximations)
@@ -178,4 +178,4 @@ def test_what_is_carried_from_sweep_to_sweep_follows_from_the_state(model, fixed
             used = state.order[:-1]
             assert (values[used] == other.parameters[name][used]).all()
         moved += (state.parameters["coef"] != before).any()
-    assert moved > EVERY
+    assert moved > FULL_EVERY

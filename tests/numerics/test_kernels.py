@@ -170,7 +170,7 @@ class TestGaussian:
         assert by_qr == pytest.approx(out)
 
     def test_qr_is_exact_where_weights_differ_by_decades(self, seed):
-        """Against rational numbers; distances are in units of the law's own spread.
+        """Against rational numbers; distances are in units of the distribution's own spread.
 
         Weights of 1e14 beside a prior precision of 1e-12, and linear terms that would push a
         predictor of a million to the other side: summed up they would leave nothing of the rest.
@@ -237,8 +237,8 @@ def test_laplace_finds_the_mode_and_the_evidence(precision):
     prior = CoefficientPrior.of(precision, 3.0, 2.0)
     # rows that are absent fill a block, and share others with those that are not
     y = np.repeat(np.arange(5), [100, 18, 500, 12, 3])
-    parts = np.array([ABSENT, FAILURE, ABSENT, SUCCESS, ABSENT], dtype=np.int8)
-    fit = laplace_logistic(Rows.of(np.ones((len(y), 1)), y, 5), parts, prior)
+    roles = np.array([ABSENT, FAILURE, ABSENT, SUCCESS, ABSENT], dtype=np.int8)
+    fit = laplace_logistic(Rows.of(np.ones((len(y), 1)), y, 5), roles, prior)
     p = 1 / (1 + np.exp(-fit.mode[0]))
     gradient = 12 - 30 * p - prior.precision_at(fit.mode)[0] * fit.mode[0]
     assert gradient == pytest.approx(0, abs=1e-3)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from pasb.binary import Logistic, Robit, Softplus, SupportVector
-from pasb.binary.logistic_kernels import present_predictors
+from pasb.binary.linear_kernels import present_predictors
+from pasb.engines.threads import ThreadEngine
 from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.numerics.threads import Helpers, one_by_one
 from pasb.numerics.work_space import WorkSpaces
 from pasb.sampling import sweep
-from pasb.sampling.chain import Schedule
+from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.run import sample
-from pasb.sampling.sweep import Problem
 from pasb.sticks import ABSENT, FAILURE
 
 MODELS = {
@@ -40,7 +40,7 @@ def some_rows(n_rows: int = 700, n_columns: int = 6, n_categories: int = 4) -> R
 def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     monkeypatch.setattr(sweep, "SHARED_FROM", 0)
     helped: list[str] = []
-    original = sweep.Sweeper._do
+    original = sweep.Sweeper.run_tasks
 
     def watched_task(task):
         helped.append(threading.current_thread().name)
@@ -50,13 +50,15 @@ def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     def watched(sweeper, tasks, breadth=1):
         original(sweeper, [partial(watched_task, task) for task in tasks], breadth)
 
-    monkeypatch.setattr(sweep.Sweeper, "_do", watched)
+    monkeypatch.setattr(sweep.Sweeper, "run_tasks", watched)
     # where sweeps are compiled, a chain without help runs a whole one in one call
     swaps_only = name in ("softplus", "support vectors")
     runs = {}
     for n_jobs, n_chains in ((1, 1), (2, 1), (4, 1), (1, 2), (3, 2)):
         problem = Problem(some_rows(), MODELS[name], swaps_only=swaps_only)
-        runs[n_jobs, n_chains] = sample([problem] * n_chains, Schedule(5, 10, 1, 7), n_jobs=n_jobs)
+        runs[n_jobs, n_chains] = sample(
+            [problem] * n_chains, Schedule(5, 10, 1, 7), ThreadEngine(n_jobs)
+        )
     assert any("help" in thread for thread in helped)
     for n_chains in (1, 2):
         one, *others = (run for (_, chains), run in runs.items() if chains == n_chains)
@@ -129,7 +131,7 @@ def test_threads_of_finished_chains_help(monkeypatch):
         original(sweeper, state, keys)
 
     monkeypatch.setattr(sweep.Sweeper, "sweep", watched)
-    sample([problem, late], Schedule(0, 10, 1, 7), n_jobs=2)
+    sample([problem, late], Schedule(0, 10, 1, 7), ThreadEngine(2))
     assert free == [0, 1]
 
 
@@ -142,7 +144,7 @@ def test_an_error_in_a_helped_chain_ends_the_run(monkeypatch):
 
     monkeypatch.setattr("pasb.binary.linear.draw_precisions", fail)
     with pytest.raises(FloatingPointError, match="on purpose"):
-        sample([problem], Schedule(0, 10, 1, 7), n_jobs=3)
+        sample([problem], Schedule(0, 10, 1, 7), ThreadEngine(3))
 
 
 def test_work_spaces_are_lent_to_one_at_a_time():
@@ -165,9 +167,9 @@ def test_chains_that_take_turns_share_their_space(name, monkeypatch):
     """In turns of one sweep, with what another chain left there."""
     runs = []
     for seconds in (1e9, 0.0):
-        monkeypatch.setattr("pasb.sampling.run.SLICE_SECONDS", seconds)
+        monkeypatch.setattr(ThreadEngine, "slice_seconds", seconds)
         problem = Problem(some_rows(), MODELS[name])
-        runs.append(sample([problem] * 3, Schedule(2, 40, 1, 7), n_jobs=1))
+        runs.append(sample([problem] * 3, Schedule(2, 40, 1, 7), ThreadEngine(1)))
         assert [len(idle) for idle in problem.rows.spaces._idle.values()] == [1]
     one, other = runs
     assert np.array_equal(one.order, other.order)
@@ -197,11 +199,11 @@ def test_predictors_of_the_rows_that_are_present(absent, used, seed):
     rng = np.random.default_rng(seed)
     blocks, coef = rng.normal(size=(5, 8, 256)), rng.normal(size=8)
     bounds = np.array([0, 100, 700, 700, 1000, 1100])
-    parts = np.full(5, FAILURE, dtype=np.int8)
-    parts[absent] = ABSENT
+    roles = np.full(5, FAILURE, dtype=np.int8)
+    roles[absent] = ABSENT
     everyone, present = np.full((2, 5 * 256), np.nan)
     linear_predictors(blocks, coef[None], everyone[None])
-    present_predictors(blocks, bounds, parts, coef, present)
+    present_predictors(blocks, bounds, roles, coef, present)
     same = present == everyone
     assert [k for k in range(5) if same[256 * k : 256 * (k + 1)].all()] == used
     assert np.isnan(present[~same]).all()

@@ -14,7 +14,8 @@ from pasb.evidences.base import members
 from pasb.numerics.rows import Rows
 from pasb.orders import Lattice, enumerate_orders
 from pasb.orders.walk import walk
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 
 def random_lattice(n, seed):
@@ -56,7 +57,7 @@ def test_approximations_do_not_depend_on_who_asked_first(seed):
     one.lattice()
     for category, later in [(0, 0b1000), (2, 0b1011), (3, 0b0100)]:
         stick = ((category, later),)
-        assert (one.laws(stick) == other.laws(stick)).all()
+        assert (one.gaussians(stick) == other.gaussians(stick)).all()
 
 
 def test_store_stays_within_its_capacity(seed):
@@ -66,7 +67,7 @@ def test_store_stays_within_its_capacity(seed):
     store.capacity = 10
     assert store.lattice() is None
     for later in range(1, 32):
-        store.laws(((5, later),))
+        store.gaussians(((5, later),))
     assert len(store._stacked) <= 10
 
 

@@ -16,10 +16,11 @@ from scipy.stats import chi2, norm
 from pasb.binary import Logistic
 from pasb.binary.base import Keys
 from pasb.datasets import load
+from pasb.moves.swap import swap_gain, swap_moves
 from pasb.numerics.rows import Rows
-from pasb.orders import OrderTable, enumerate_orders, swap_moves
-from pasb.orders.swap import swap_gain
-from pasb.sampling.sweep import Problem, Sweeper
+from pasb.orders import OrderTable, enumerate_orders
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import log_probabilities
 
 
@@ -159,7 +160,7 @@ def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
     X, y = part.X_train[rows, ::6], np.unique(part.y_train[rows], return_inverse=True)[1]
     table = np.column_stack([np.ones(len(y)), (X - X.mean(axis=0)) / X.std(axis=0)])
     sweeper = Sweeper(Problem(Rows.of(table, y, 6), Logistic()))
-    lattice = sweeper.lattice
+    lattice = sweeper.approximations.lattice()
     worst = min(enumerate_orders(6), key=lattice.log_probability)
 
     def reached(n_sweeps):
@@ -171,7 +172,7 @@ def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
         return lattice.log_probability(state.order)
 
     assert reached(3) > -20
-    sweeper.compiled.whole_every = 2  # never, for no remainder is 2: only neighbours swap
+    sweeper.whole_every = 2  # never, for no remainder is 2: only neighbours swap
     assert reached(3) < -20
 
 
@@ -181,9 +182,11 @@ def test_whole_orders_that_cannot_be_weighed_are_skipped_and_counted(seed):
     state = sweeper.start(Keys(seed, 0, 0))
     sweeper.sweep(state, Keys(seed, 0, 1))
     order, coef = state.order.copy(), state.parameters["coef"].copy()
-    sweeper.compiled.laws = np.full_like(sweeper.compiled.laws, np.nan)
-    before = sweeper.compiled.table.log_likelihood(order)
-    after = sweeper.compiled._draw_whole_order(state.parameters, state.order, Keys(seed, 0, 2))
+    move = sweeper.whole_order
+    move.gaussians = np.full_like(move.gaussians, np.nan)
+    before = sweeper.table.log_likelihood(order)
+    move(state, Keys(seed, 0, 2))
+    after = sweeper.table.log_likelihood(order)
     assert (state.order == order).all()
     assert (state.parameters["coef"] == coef).all()
     assert after == before

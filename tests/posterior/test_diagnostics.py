@@ -146,10 +146,7 @@ class TestAdvice:
         assert "checkpoint" in text
 
     def test_too_few_to_judge(self, fitted):
-        few = {
-            name: getattr(fitted.draws_, name)[:, :3]
-            for name in ("order", "log_likelihood", "swaps_accepted")
-        }
+        few = {name: getattr(fitted.draws_, name)[:, :3] for name in ("order", "log_likelihood")}
         coef = fitted.draws_.parameters["coef"][:, :3]
         text = self.advice(fitted, parameters={"coef": coef}, **few)
         assert "3 draws a chain are too few to judge: increase n_draws" in text

@@ -196,26 +196,26 @@ def test_affine_rescaling(name, seed, scale, factors, shifts):
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(changed), atol=1e-7)
 
 
-LAWS = {"logistic": pasb.Logistic(), "robit": pasb.Robit()}  # with normal approximations
+APPROXIMATED = {"logistic": pasb.Logistic(), "robit": pasb.Robit()}  # with normal approximations
 
 
 def approximations(name, X, y, n_classes=3):
     """Mode and evidence of every stick: each class against each set of the others."""
     table = np.column_stack([np.ones(len(X)), X])
-    sampler = LAWS[name].sampler(Rows.of(table, y, n_classes), "forward")
+    sampler = APPROXIMATED[name].sampler(Rows.of(table, y, n_classes), "forward")
     out = {}
     for accept in range(n_classes):
         for chosen in range(1, 2**n_classes):
             rest = [s for s in range(n_classes) if chosen >> s & 1 and s != accept]
             if rest:
-                parts = np.full(n_classes, ABSENT, dtype=np.int8)
-                parts[accept], parts[rest] = SUCCESS, FAILURE
-                law = sampler.approximate(parts, None)
-                out[accept, frozenset(rest)] = (law.mode, law.log_evidence)
+                roles = np.full(n_classes, ABSENT, dtype=np.int8)
+                roles[accept], roles[rest] = SUCCESS, FAILURE
+                found = sampler.approximate(roles, None)
+                out[accept, frozenset(rest)] = (found.mode, found.log_evidence)
     return out
 
 
-def assert_same_laws(one, other, columns=None, renamed=(0, 1, 2)):
+def assert_same_approximations(one, other, columns=None, renamed=(0, 1, 2)):
     columns = np.arange(4) if columns is None else np.concatenate([[0], np.add(columns, 1)])
     for (accept, rest), (mode, evidence) in one.items():
         key = (renamed[accept], frozenset(renamed[s] for s in rest))
@@ -223,30 +223,32 @@ def assert_same_laws(one, other, columns=None, renamed=(0, 1, 2)):
         np.testing.assert_allclose(other[key][1], evidence, rtol=1e-6)
 
 
-with_laws = st.sampled_from(sorted(LAWS))
+with_approximations = st.sampled_from(sorted(APPROXIMATED))
 
 
 @often(20)
-@given(name=with_laws, seed=seeds, permuted=st.permutations(range(40)))
+@given(name=with_approximations, seed=seeds, permuted=st.permutations(range(40)))
 def test_rows_permuted(name, seed, permuted):
     X, y = table_and_labels(seed)
-    assert_same_laws(approximations(name, X, y), approximations(name, X[permuted], y[permuted]))
+    assert_same_approximations(
+        approximations(name, X, y), approximations(name, X[permuted], y[permuted])
+    )
 
 
 @often(20)
-@given(name=with_laws, seed=seeds, permuted=st.permutations(range(3)))
+@given(name=with_approximations, seed=seeds, permuted=st.permutations(range(3)))
 def test_columns_permuted(name, seed, permuted):
     X, y = table_and_labels(seed)
     one, other = approximations(name, X, y), approximations(name, X[:, permuted], y)
-    assert_same_laws(one, other, columns=permuted)
+    assert_same_approximations(one, other, columns=permuted)
 
 
 @often(20)
-@given(name=with_laws, seed=seeds, renamed=st.permutations(range(3)))
+@given(name=with_approximations, seed=seeds, renamed=st.permutations(range(3)))
 def test_classes_renamed(name, seed, renamed):
     X, y = table_and_labels(seed)
     one, other = approximations(name, X, y), approximations(name, X, np.array(renamed)[y])
-    assert_same_laws(one, other, renamed=renamed)
+    assert_same_approximations(one, other, renamed=renamed)
 
 
 @often(15)

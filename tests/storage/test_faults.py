@@ -82,7 +82,8 @@ def assert_same(model, other, n=None):
     assert a.directions == b.directions
     np.testing.assert_array_equal(a.order[:, :n], b.order[:, :n])
     np.testing.assert_array_equal(a.log_likelihood[:, :n], b.log_likelihood[:, :n])
-    np.testing.assert_array_equal(a.swaps_accepted[:, :n], b.swaps_accepted[:, :n])
+    for name, counts in a.statistics.items():
+        np.testing.assert_array_equal(counts[:, :n], b.statistics[name][:, :n])
     assert a.parameters.keys() == b.parameters.keys()
     for key in a.parameters:
         np.testing.assert_array_equal(a.parameters[key][:, :n], b.parameters[key][:, :n])
@@ -116,9 +117,8 @@ def assert_readable(folder, whole):
         if here is None or not here.draws:
             continue
         n = len(here.draws["order"])
-        for name in ("log_likelihood", "swaps_accepted"):
-            expected = getattr(whole.draws_, name)[chain, :n]
-            np.testing.assert_array_equal(here.draws[name], expected)
+        expected = whole.draws_.log_likelihood[chain, :n]
+        np.testing.assert_array_equal(here.draws["log_likelihood"], expected)
         # a symmetric model's draws are sorted once all of them are there
         same = (here.draws["order"] == whole.draws_.order[chain, :n]).all(axis=1)
         for key, values in whole.draws_.parameters.items():
@@ -563,8 +563,8 @@ def more_parameters(meta, arrays):
     arrays["state.parameter_more"] = np.zeros(3)
 
 
-def swaps_short(meta, arrays):
-    arrays["state.swaps"] = arrays["state.swaps"][:1]
+def tally_short(meta, arrays):
+    arrays["state.tally"] = arrays["state.tally"][:1]
 
 
 def guards_long(meta, arrays):
@@ -597,7 +597,7 @@ def sweep_too_large(meta, arrays):
         *(state_missing, order_out_of_range, order_of_floats, order_twice, order_long),
         *(coefficients_short, coefficients_single, coefficients_missing, coefficients_nan),
         coefficients_infinite,
-        *(more_parameters, swaps_short, guards_long, draws_missing, draws_narrow),
+        *(more_parameters, tally_short, guards_long, draws_missing, draws_narrow),
         *(draws_no_permutation, draws_single, sweep_too_large),
     ],
     ids=lambda change: change.__name__,

@@ -458,7 +458,7 @@ def test_watched_rows_do_not_multiply(models):
     meta, arrays = store.read(path, "model")
     for key in ("row", "inner", "category"):
         arrays[f"monitored_{key}"] = np.repeat(arrays[f"monitored_{key}"][:1], 20_000, axis=0)
-    for key in ("order", "log_likelihood", "swaps_accepted", "draws_coef"):
+    for key in ("order", "log_likelihood", "statistics_swap_accepted", "draws_coef"):
         arrays[key] = np.repeat(arrays[key], 1000, axis=1)
     other = path.with_name("changed.pasb")
     store.write(other, "model", meta, arrays)

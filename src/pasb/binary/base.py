@@ -4,13 +4,18 @@ A `BinaryModel` holds hyperparameters and knows its probabilities; its `sampler`
 holds the work space of one chain and updates the parameters of every category.
 Parameters are a dictionary of arrays whose first axis is the category. The sweep
 (`pasb.sampling.sweep`) decides which rows are successes, failures or absent on each stick, so
-a binary model knows nothing of sticks, orders or directions.
+a binary model knows nothing of orders or directions.
+
+An update is cut in two. Its *row half* is a function of a block of rows, the parameters and the
+keys of the random numbers: it draws the latents of these rows and returns sums over them. Its
+*centre half* is small, sees the sums and no rows, and draws the parameters. So an engine
+(`pasb.sampling.engine`) is only the answer to where the rows are and who adds them up.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -21,19 +26,13 @@ from sklearn.base import BaseEstimator
 
 from pasb.numerics.rows import Rows
 from pasb.numerics.threads import Task
-from pasb.sticks import Direction
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.laplace import Laplace
-    from pasb.orders.table import OrderTable
 
 Parameters = dict[str, NDArray]
 Index = int | np.int64
-
-# Takes parameters, order and keys; gives the log-likelihood and the accepted swaps.
-# Advances parameters and order; log-likelihood, and plain swaps accepted and proposed.
-CompiledSweep = Callable[[Parameters, NDArray[np.int64], "Keys"], tuple[float, int, int]]
 
 _counting = Lock()
 
@@ -57,6 +56,10 @@ class BinarySampler(ABC):
     #: how often each numerical guard fired
     guards: dict[str, int]
 
+    #: names of what an update counts beside them, and where it does
+    statistics: tuple[str, ...] = ()
+    counted: NDArray[np.int64]
+
     #: whether several threads may update different categories at the same time
     concurrent: bool = False
 
@@ -76,12 +79,12 @@ class BinarySampler(ABC):
 
     @abstractmethod
     def update(
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
-        """Update the parameters of one category given binary labels, in place.
+        """Update the parameters of one category given the roles of the rows, in place.
 
-        ``parts[s]`` says what the rows of category s are on this stick: `FAILURE`,
-        `SUCCESS`, `ABSENT`, or `IMPUTED` (the label is drawn from the model).
+        ``roles[s]`` is the role of the rows of category s on this stick: `FAILURE`, `SUCCESS`,
+        `ABSENT`, or `IMPUTED` (the label is drawn from the model); see `pasb.sticks`.
         """
 
     @abstractmethod
@@ -99,10 +102,10 @@ class BinarySampler(ABC):
         """
 
     def tasks(
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> list[Task]:
         """What `update` does, as tasks that may run beside those of other categories."""
-        return [partial(self.update, parameters, category, stick, parts, keys)]
+        return [partial(self.update, parameters, category, stick, roles, keys)]
 
     def log_sum_tasks(
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
@@ -126,60 +129,23 @@ class BinarySampler(ABC):
             with _counting:
                 self.guards[guard] += int(times)
 
+    def tally(self, *times: int) -> None:
+        """Add to what is counted under the names of `statistics`; threads take turns."""
+        with _counting:
+            for k, n in enumerate(times):
+                self.counted[k] += n
+
 
 class Approximable(ABC):
     """A sampler whose model has a coefficient vector with a nearly normal posterior.
 
-    It can make independence proposals: coefficient vectors drawn from a normal
-    approximation, on which the other parameters of a category then depend by their full
-    conditional.
+    Moves propose coefficient vectors from normal approximations, on which the other parameters
+    of a category then depend by their full conditional.
     """
 
     @abstractmethod
-    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
-        """Normal approximation to the posterior of the coefficients given labels."""
-
-    @abstractmethod
-    def independence_move(
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        """Propose coefficients for one or two sticks.
-
-        A row of `sticks` is (category, extra, start): behind the category are
-        ``order[start:]`` and, unless it is -1, `extra`. The last `n_changed` rows are the
-        sticks as proposed, the others as they are; `laws` has a packed normal approximation
-        for each. If the Metropolis-Hastings ratio says so, or if there is nothing as it is,
-        `parameters` and `table` are changed, and the return value is True. `number` and
-        `kind` tell the moves of a sweep apart.
-        """
-
-    def compiled_sweep(
-        self,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        *,
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ) -> CompiledSweep | None:
-        """A whole sweep in one call, if the model has one with the same stationary law."""
-        return None
-
-    @abstractmethod
-    def log_ratios(
-        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> None:
-        """Log of each category's law over the prior at its coefficients, up to a constant."""
+    def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
+        """Normal approximation to the posterior of the coefficients given roles of the rows."""
 
 
 class PenalisedFits(ABC):
@@ -191,11 +157,11 @@ class PenalisedFits(ABC):
 
     @abstractmethod
     def fit(
-        self, parts: NDArray[np.int8], start: NDArray[np.float64]
+        self, roles: NDArray[np.int8], start: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         """Penalised log-likelihood at a local maximum near `start`, and where it is.
 
-        ``parts[s]`` says what the rows of category s are.
+        ``roles[s]`` says what the rows of category s are.
         """
 
 
@@ -223,11 +189,8 @@ class BinaryModel(BaseEstimator, ABC):
         """Raise a ValueError that names the first impossible hyperparameter."""
 
     @abstractmethod
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> BinarySampler:
-        """Make the sampler of one chain.
-
-        Only independence proposals need `direction`: it says how they read the order table.
-        """
+    def sampler(self, rows: Rows) -> BinarySampler:
+        """Make the sampler of one chain."""
 
     @abstractmethod
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:

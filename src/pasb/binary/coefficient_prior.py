@@ -11,8 +11,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pasb.numerics.compiled import kernel
 
 
 class CoefficientPrior(NamedTuple):
@@ -40,7 +41,7 @@ class CoefficientPrior(NamedTuple):
         return coefficient_log_prior(coef, 1.0, *self) + len(coef) * constant
 
     def precision_at(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Precision of the normal law that touches the prior at `coef` from below.
+        """Precision of the normal distribution that touches the prior at `coef` from below.
 
         Minus this times `coef` is the gradient of the log-density.
         """
@@ -55,7 +56,7 @@ class CoefficientPrior(NamedTuple):
         return np.full(n, self.shape / self.rate)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def coefficient_log_prior(coef, factor, ard, shape, rate):
     """Log-density of ``factor * coef``, without the constant."""
     total = 0.0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, BinarySampler, Index, Keys, Parameters
 from pasb.numerics.rows import BLOCK, TILE, Rows, linear_predictors, padded, unblocked
-from pasb.sticks import ABSENT, IMPUTED, SUCCESS, Direction
+from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 
 Logs = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -123,7 +123,7 @@ class CustomBinary(BinaryModel):
     def check(self) -> None:
         """Raise a ValueError that names the first impossible hyperparameter."""
 
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> CustomSampler:  # noqa: D102
+    def sampler(self, rows: Rows) -> CustomSampler:  # noqa: D102
         return CustomSampler(self, rows)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
@@ -195,11 +195,11 @@ class CustomSampler(BinarySampler):
         """Nothing to rebuild: there is no work space."""
 
     def update(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
         rng = _rng(keys, stick, UPDATE)
         one = {name: values[category].copy() for name, values in parameters.items()}
-        part = parts[self.categories]
+        part = roles[self.categories]
         used = part != ABSENT
         part, X = part[used], self.X[used]
         labels = (part == SUCCESS).astype(np.float64)

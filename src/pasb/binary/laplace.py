@@ -13,15 +13,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.coefficient_prior import CoefficientPrior, coefficient_log_prior
-from pasb.binary.linear_space import LinearSpace
+from pasb.binary.linear_kernels import LinearSpace
 from pasb.binary.robit_kernels import newton_terms as robit_terms
-from pasb.binary.t_law import LOGISTIC, logistic_law
+from pasb.binary.t_link import LOGISTIC, logistic_link
+from pasb.numerics.compiled import elementwise, kernel, summing
 from pasb.numerics.gaussian import draw_around, equilibrated_cholesky, squared_distance
-from pasb.numerics.rows import BLOCK, Rows, elementwise, one_predictor, summing, weighted_gram
+from pasb.numerics.rows import BLOCK, Rows, one_predictor, weighted_gram
 from pasb.numerics.vector import vector_exp, vector_softplus
 from pasb.sticks import ABSENT, SUCCESS
 
@@ -52,41 +52,41 @@ class Laplace(NamedTuple):
 
     def draw(self, key: np.uint64, out: NDArray[np.float64]) -> None:
         """Draw from the two-component proposal."""
-        draw_law(self.packed, key, out)
+        draw_gaussian(self.packed, key, out)
 
     def log_density(self, at: NDArray[np.float64]) -> float:
         """Log-density of the proposal, constants included."""
-        return law_log_density(self.packed, at)
+        return gaussian_log_density(self.packed, at)
 
 
 def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> NDArray[np.float64]:
-    """Put the parts of a law into one array."""
+    """Put the parts of a normal approximation into one array."""
     return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
 
 
 def packed_size(n_columns: int) -> int:
-    """Numbers in a packed law."""
+    """Numbers in a packed normal approximation."""
     return (n_columns + 1) ** 2 + 1
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def unpacked(packed):
-    """Return the five parts of a packed law; views, no copies."""
+    """Return the five parts of a packed normal approximation; views, no copies."""
     n = int(math.sqrt(packed.shape[0])) - 1  # see `packed_size`
     factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
     return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def draw_law(packed, key, out):
-    """Draw from a packed law."""
+@kernel
+def draw_gaussian(packed, key, out):
+    """Draw from a packed normal approximation, or from a wider one."""
     mode, scale, factor, _, _ = unpacked(packed)
     draw_around(mode, scale, factor, WIDE_SHARE, WIDTH, key, out)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def law_log_density(packed, at):
-    """Log-density of a packed law."""
+@kernel
+def gaussian_log_density(packed, at):
+    """Log-density of what `draw_gaussian` draws."""
     mode, scale, factor, log_determinant, _ = unpacked(packed)
     n = mode.shape[0]
     distance = squared_distance(mode, scale, factor, at)
@@ -97,25 +97,25 @@ def law_log_density(packed, at):
     return constant + high + math.log1p(math.exp(low - high))
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def log_weight(packed, at, ard, shape, rate):
     """Log of prior over proposal, up to a constant that depends on the size only."""
-    return coefficient_log_prior(at, 1.0, ard, shape, rate) - law_log_density(packed, at)
+    return coefficient_log_prior(at, 1.0, ard, shape, rate) - gaussian_log_density(packed, at)
 
 
 def laplace_logistic(
     rows: Rows,
-    parts: NDArray[np.int8],
+    roles: NDArray[np.int8],
     prior: CoefficientPrior,
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
     """`laplace` for a logistic regression."""
-    return laplace(rows, parts, prior, logistic_law(), start)
+    return laplace(rows, roles, prior, logistic_link(), start)
 
 
 def laplace(
     rows: Rows,
-    parts: NDArray[np.int8],
+    roles: NDArray[np.int8],
     prior: CoefficientPrior,
     link: tuple[float, float, NDArray],
     start: NDArray[np.float64] | None = None,
@@ -123,7 +123,7 @@ def laplace(
 ) -> Laplace:
     """Mode and curvature of the posterior of a logistic or robit regression.
 
-    A t prior enters by the normal law that touches it at the mode; that gives the right
+    A t prior enters by the normal distribution that touches it at the mode; that gives the right
     gradient, and a curvature that is always positive. When half the squared Newton decrement
     is below `tolerance`, the step that it belongs to is the last one: the decrement after
     it would be smaller than the square of that, and the curvature changes no more.
@@ -131,11 +131,11 @@ def laplace(
     Parameters
     ----------
     rows : Rows
-    parts : array of shape (n_categories,)
+    roles : array of shape (n_categories,)
         What the rows of each category are.
     prior : CoefficientPrior
     link : tuple
-        See `pasb.binary.t_law`.
+        See `pasb.binary.t_link`.
     start : array of shape (n_columns,), optional
         Where Newton's method starts.
     tolerance : float
@@ -145,12 +145,12 @@ def laplace(
     Laplace
     """
     with rows.spaces.lent("linear", partial(LinearSpace.of, rows)) as space:
-        return _climb(rows, parts, space.work, prior, link, start, tolerance)
+        return _climb(rows, roles, space.work, prior, link, start, tolerance)
 
 
 def _climb(
     rows: Rows,
-    parts: NDArray[np.int8],
+    roles: NDArray[np.int8],
     work: tuple[NDArray, ...],
     prior: CoefficientPrior,
     link: tuple[float, float, NDArray],
@@ -160,13 +160,13 @@ def _climb(
     """What `laplace` does in the work space of an update."""
     n = rows.n_columns
     curvature, residual, used, scratch, gram, linear, scale, factor, padded_beta = work
-    setting = ((rows.blocks, rows.weights, rows.bounds), tuple(prior), link)
+    regression = ((rows.blocks, rows.weights, rows.bounds), tuple(prior), link)
     terms = (used, scratch[0], curvature, residual)
     beta, step = padded_beta[:n], np.zeros(n)
     beta[:] = 0.0 if start is None else start
 
     def objective() -> float:
-        return _newton_terms(setting, parts, padded_beta, *terms) + prior.log_density(beta)
+        return _newton_terms(regression, roles, padded_beta, *terms) + prior.log_density(beta)
 
     value = objective()
     for _ in range(200):
@@ -194,28 +194,28 @@ def _climb(
     return Laplace(pack(beta, scale, factor, log_determinant, evidence), evidence)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def _newton_terms(setting, parts, padded_coef, used, eta, curvature, residual):
+@kernel
+def _newton_terms(regression, roles, padded_coef, used, eta, curvature, residual):
     """Curvatures and residuals of the rows of all used blocks; returns the log-likelihood.
 
     A block is used if a row in it is not absent: sorted by category, absent rows fill whole
     blocks. `eta` is work space for one block.
     """
-    (blocks, weights, bounds), _, link = setting
+    (blocks, weights, bounds), _, link = regression
     total = 0.0
     for k in range(blocks.shape[0]):
         used[k] = False
         start, stop = k * BLOCK, (k + 1) * BLOCK
-        for s in range(parts.shape[0]):
+        for s in range(roles.shape[0]):
             a, b = max(bounds[s], start), min(bounds[s + 1], stop)
-            if a >= b or parts[s] == ABSENT:
+            if a >= b or roles[s] == ABSENT:
                 continue
             if not used[k]:
                 one_predictor(blocks[k], padded_coef, eta)
                 curvature[start:stop] = 0.0
                 residual[start:stop] = 0.0
                 used[k] = True
-            label = 1.0 if parts[s] == SUCCESS else 0.0
+            label = 1.0 if roles[s] == SUCCESS else 0.0
             e, h = eta[a - start : b - start], weights[a:b]
             if link[0] == LOGISTIC:
                 total = _logistic_terms(e, label, h, curvature[a:b], residual[a:b], total)
@@ -248,7 +248,7 @@ def _factorise(gram, alpha, scale, factor) -> None:
 
 @summing
 def solve(scale, factor, right, out):
-    """``out = S L^-T L^-1 S right``: by the inverse of a law's precision matrix."""
+    """``out = S L^-T L^-1 S right``: by the inverse of an approximation's precision matrix."""
     n = scale.shape[0]
     for i in range(n):
         row = factor[i]

@@ -11,31 +11,27 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import (
-    Approximable,
-    BinaryModel,
-    Index,
-    Keys,
-    Parameters,
-)
+from pasb.binary.base import Approximable, BinaryModel, Keys, Parameters
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import Laplace, laplace
-from pasb.binary.linear_kernels import stretch, sum_logs
-from pasb.binary.linear_space import LinearSpace
-from pasb.binary.logistic_kernels import COEFFICIENTS, PRECISIONS, SCALE, draw_precisions, normals
+from pasb.binary.linear_kernels import (
+    COEFFICIENTS,
+    PRECISIONS,
+    STRETCH,
+    LinearSpace,
+    draw_precisions,
+    standard_normals,
+)
+from pasb.binary.linear_sums import sum_logs
 from pasb.binary.precisions import PrecisionSampler
+from pasb.binary.stretch import stretch
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
 from pasb.numerics.threads import Task, one_by_one
-from pasb.sticks import Direction
-
-if TYPE_CHECKING:
-    from pasb.moves.linear_sweep import LinearSweep
-    from pasb.orders.table import OrderTable
 
 # mypy: disable-error-code="call-arg"
 
@@ -62,7 +58,7 @@ class LinearModel(BinaryModel):
 
     @property
     def prior(self) -> CoefficientPrior:
-        """The law of a coefficient, its precision integrated out."""
+        """The prior distribution of a coefficient, its precision integrated out."""
         return CoefficientPrior.of(self.precision, self.shape, self.rate)
 
     def check(self) -> None:  # noqa: D102
@@ -98,29 +94,21 @@ class LinearModel(BinaryModel):
 
 
 class LinearSampler(PrecisionSampler, Approximable):
-    """Updates and proposals of the coefficients of every category."""
+    """Updates and normal approximations of the coefficients of every category."""
 
     concurrent = True
+    statistics = ("stretch_proposed", "stretch_accepted")
 
-    def __init__(
-        self,
-        model: LinearModel,
-        rows: Rows,
-        direction: Direction,
-        link: tuple[float, float, NDArray],
-    ):
+    def __init__(self, model: LinearModel, rows: Rows, link: tuple[float, float, NDArray]):
         self.rows = rows
         self.link = link  # as compiled code is told of it
-        self.forward = direction == "forward"
         self.table = (rows.blocks, rows.weights, rows.bounds)
         self.prior = model.prior
-        self.n_scale_moves = 2 if model.moves == "mixed" else 0
+        self.n_stretches = 2 if model.moves == "mixed" else 0
         self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "skipped_whole_orders": 0}
-
-    @property
-    def setting(self) -> tuple[tuple, tuple, tuple]:
-        """Table, prior and link, as compiled code takes them."""
-        return self.table, tuple(self.prior), self.link
+        self.counted = np.zeros(len(self.statistics), dtype=np.int64)
+        # as compiled code takes them; see `pasb.binary.linear_kernels`
+        self.regression = self.table, tuple(self.prior), self.link
 
     def reserve(self, n_threads: int) -> None:  # noqa: D102
         self.rows.spaces.reserve("linear", n_threads, self._make_space)
@@ -136,7 +124,7 @@ class LinearSampler(PrecisionSampler, Approximable):
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
-            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
         return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
 
@@ -166,92 +154,39 @@ class LinearSampler(PrecisionSampler, Approximable):
         """`log_sums` for one or two of the categories."""
         n, n_columns = coef.shape
         with self.space() as space:
-            padded_coef = space.slots[0]
+            padded_coef = space.proposed[0]
             padded_coef[:n, :n_columns] = coef
-            sum_logs(self.setting, padded_coef[:n], *space.pair, success, failure)
+            sum_logs(self.regression, padded_coef[:n], *space.pair, success, failure)
 
     def stretch_and_draw_precisions(
         self,
         space: LinearSpace,
-        parts: NDArray[np.int8],
+        roles: NDArray[np.int8],
         keys: Keys,
         stick: int,
         coef: NDArray[np.float64],
         alpha: NDArray[np.float64],
     ) -> None:
         """What comes after the Gibbs step of an update, in the same work space."""
-        if self.n_scale_moves > 0:
-            key = keys.at(stick, layer=SCALE)
+        if self.n_stretches > 0:
+            key = keys.at(stick, layer=STRETCH)
             vectors = space.work[-1], space.pair[0]
-            stretch(self.setting, *vectors, parts, self.n_scale_moves, key, coef)
+            accepted = stretch(self.regression, *vectors, roles, self.n_stretches, key, coef)
+            self.tally(self.n_stretches, accepted)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
-    def approximate(self, parts: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
-        return laplace(self.rows, parts, self.prior, self.link, start)
+    def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
+        return laplace(self.rows, roles, self.prior, self.link, start)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        normals(keys.at(stick, layer=COEFFICIENTS), coef)
+        standard_normals(keys.at(stick, layer=COEFFICIENTS), coef)
         if self.prior.ard:
             # the conditional given no coefficient at all
             shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
             key = keys.at(stick, layer=PRECISIONS)
             draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
         coef /= np.sqrt(alpha)
-
-    def independence_move(  # noqa: D102
-        self,
-        parameters: Parameters,
-        table: OrderTable,
-        order: NDArray[np.int64],
-        sticks: NDArray[np.int64],
-        laws: NDArray[np.float64],
-        n_changed: int,
-        keys: Keys,
-        number: int,
-        kind: Index,
-    ) -> bool:
-        from pasb.moves.proposals import independence_move
-
-        with self.space() as space:
-            return independence_move(
-                self.setting,
-                space.slots,
-                self.forward,
-                parameters["coef"],
-                parameters["precision"],
-                table.accept,
-                table.reject,
-                order,
-                sticks,
-                laws,
-                np.arange(len(laws)),
-                n_changed,
-                *keys,
-                number,
-                kind,
-            )
-
-    def compiled_sweep(  # noqa: D102
-        self,
-        table: OrderTable,
-        laws: NDArray[np.float64],
-        law_index: NDArray[np.int64],
-        *,
-        augmented: bool,
-        infers: bool,
-        n_swaps: int,
-    ) -> LinearSweep:
-        from pasb.moves.linear_sweep import LinearSweep
-
-        return LinearSweep(self, table, laws, law_index, augmented, infers, n_swaps)
-
-    def log_ratios(  # noqa: D102
-        self, parameters: Parameters, laws: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> None:
-        from pasb.moves.proposals import log_ratios
-
-        log_ratios(parameters["coef"], laws, np.arange(len(laws)), *self.prior, out)
 
 
 def positive(value) -> bool:

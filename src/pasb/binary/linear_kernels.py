@@ -1,55 +1,128 @@
-"""Compiled steps that the logistic and the robit model share.
+"""What the updates of all linear models share: predictors, the centre half, precisions.
 
-A *setting* is the table (blocks, weights, bounds), the prior (ard, shape, rate) and the link
-(df, constant, pieces; see `pasb.binary.t_law`) of a chain, in plain tuples.
+An update of a stick has two halves. The *row half* (`pasb.binary.logistic_kernels`,
+`pasb.binary.robit_kernels`) draws the latents of every row given the coefficients and adds up
+what the coefficients need of them, X'WX and a linear term. The *centre half* draws the
+coefficients from these sums and sees no row, unless their matrix cannot be factorised.
+
+Compiled code takes plain tuples of arrays, because every call from Python costs some time during
+which other chains wait: Numba finds out the type of nine arguments in 0.7 microseconds, as a plain
+tuple or one by one, that of a named tuple of them in twice that. The tuples are
+
+``regression = (table, prior, link)``
+    ``table = (blocks, weights, bounds)`` of `pasb.numerics.rows.Rows`; ``prior = (ard, shape,
+    rate)`` of `pasb.binary.coefficient_prior`; ``link = (df, constant, pieces)`` of
+    `pasb.binary.t_link`;
+``work = (latents, linear_weights, used, scratch, gram, linear, scale, factor, padded_coef)``
+    the work space of an update, see `LinearSpace`;
+``keys = (seed, chain, sweep)``
+    which name the random numbers of a sweep.
 """
 
 from __future__ import annotations
 
-from numba import njit
+from typing import NamedTuple
 
-from pasb.binary.logistic_kernels import present_predictors
-from pasb.binary.logistic_kernels import sum_logs_of as logistic_sums
-from pasb.binary.robit_kernels import scale_moves as stretch_robit
-from pasb.binary.robit_kernels import sum_logs_of as robit_sums
-from pasb.binary.stretch import scale_moves as stretch_logistic
-from pasb.binary.t_law import LOGISTIC
-from pasb.numerics.rows import BLOCK, one_predictor, two_predictors
+import numpy as np
+from numpy.typing import NDArray
 
-kernel = njit(cache=True, error_model="numpy", nogil=True)
+from pasb.binary.precisions import within_bounds
+from pasb.numerics.compiled import elementwise, kernel
+from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
+from pasb.numerics.rows import BLOCK, Rows, one_predictor
+from pasb.sticks import ABSENT
+from pasb.variates.scalar import gamma, normal, open_stream
 
-# mypy: disable-error-code="call-arg"
+# Layers of the stream. For a plain int Numba would compile the callee once per value.
+LATENTS, COEFFICIENTS, PRECISIONS, STRETCH = (np.int64(k) for k in range(4))
+NO_EXPERT = np.int64(0)
 
 
-@kernel
-def sum_logs(setting, padded_coef, eta, other, success, failure):
-    """Sums of the log-probabilities over the rows of each category, for one vector or two.
+class LinearSpace(NamedTuple):
+    """Work space of a thread that deals with linear predictors.
 
-    `eta` and `other` are work space; one vector of coefficients needs the first alone.
+    An update, a proposal and a normal approximation never run in one thread at the same time, so
+    they share what they need for every row. Linear predictors are not kept: to compute them
+    again where they are needed costs little beside what is done with them.
+
+    Attributes
+    ----------
+    pair : two vectors, of all rows of the blocks
+    work : tuple of arrays
+        Of an update: latents and linear weights (`pair`); which blocks have a row that counts;
+        a weighted block (padded columns, BLOCK); Gram matrix and linear term, padded; scale (n)
+        and factor (n, n) of the normal draw; and padded coefficients.
+    proposed : tuple of arrays
+        For proposed coefficients of up to two sticks: the coefficients (2, padded columns), the
+        linear predictors of one of them (in `pair`), and their rows of the order table, logs of
+        stopping and of going on, both (2, n_categories).
     """
-    (blocks, weights, bounds), _, link = setting
-    n = padded_coef.shape[0]
-    for k in range(blocks.shape[0]):
-        rows = slice(k * BLOCK, (k + 1) * BLOCK)
-        if n == 1:
-            one_predictor(blocks[k], padded_coef[0], eta[rows])
-        else:
-            two_predictors(blocks[k], padded_coef[0], padded_coef[1], eta[rows], other[rows])
-    for j in range(n):
-        predictors = eta if j == 0 else other
-        if link[0] == LOGISTIC:
-            logistic_sums(predictors, weights, bounds, success[j], failure[j])
-        else:
-            robit_sums(predictors, weights, bounds, *link, success[j], failure[j])
+
+    pair: tuple[NDArray[np.float64], NDArray[np.float64]]
+    work: tuple[NDArray, ...]
+    proposed: tuple[NDArray[np.float64], ...]
+
+    @classmethod
+    def of(cls, rows: Rows) -> LinearSpace:
+        """Make one."""
+        n_blocks, n_padded, _ = rows.blocks.shape
+        n = rows.n_columns
+        # by themselves they fit where the preparation of the table left vectors of that size free
+        pair = (np.zeros(n_blocks * BLOCK), np.zeros(n_blocks * BLOCK))
+        work = (
+            *pair,
+            np.zeros(n_blocks, dtype=np.bool_),
+            np.zeros((n_padded, BLOCK)),
+            np.zeros((n_padded, n_padded)),
+            np.zeros(n_padded),
+            np.zeros(n),
+            np.zeros((n, n)),
+            np.zeros(n_padded),
+        )
+        sizes = n_padded, rows.n_categories, rows.n_categories
+        coef, accept, reject = (np.zeros((2, size)) for size in sizes)
+        return cls(pair, work, (coef, pair[0], accept, reject))
+
+
+@elementwise
+def present_predictors(blocks, bounds, roles, padded_coef, out):
+    """x'b of the rows that are not absent, and of those that share a block with them."""
+    done = 0
+    for s in range(roles.shape[0]):
+        if roles[s] == ABSENT or bounds[s] == bounds[s + 1]:
+            continue
+        stop = (bounds[s + 1] - 1) // BLOCK + 1
+        for k in range(max(done, bounds[s] // BLOCK), stop):
+            one_predictor(blocks[k], padded_coef, out[k * BLOCK : (k + 1) * BLOCK])
+        done = stop
 
 
 @kernel
-def stretch(setting, padded_coef, eta, parts, n_moves, key, coef):
-    """Scale moves of `coef`; `padded_coef` and `eta` are work space."""
-    (blocks, weights, bounds), prior, link = setting
-    padded_coef[: coef.shape[0]] = coef
-    present_predictors(blocks, bounds, parts, padded_coef, eta)
-    if link[0] == LOGISTIC:
-        stretch_logistic(eta, weights, bounds, parts, *prior, n_moves, key, coef)
-    else:
-        stretch_robit(eta, weights, bounds, parts, *link, *prior, n_moves, key, coef)
+def centre_half(blocks, work, precision, key, coef):
+    """Draw `coef` given the sums of a row half; False if that took a QR of the rows."""
+    latents, linear_weights, _, _, gram, linear, scale, factor, _ = work
+    n = coef.shape[0]
+    for v in range(n):
+        gram[v, v] += precision[v]
+    if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
+        return True
+    centre = np.zeros(n)
+    draw_by_qr(blocks, latents, linear_weights, precision, centre, key, scale, coef)
+    return False
+
+
+@kernel
+def draw_precisions(coef, ard, shape, rate, key, precision):
+    """alpha_v ~ Gamma(shape + 1/2, rate + b_v^2 / 2), unless it is fixed."""
+    if not ard:
+        return
+    for v in range(coef.shape[0]):
+        draw, _ = gamma(open_stream(key, v), shape + 0.5)
+        precision[v] = within_bounds(draw / (rate + 0.5 * coef[v] * coef[v]))
+
+
+@kernel
+def standard_normals(key, out):
+    """Fill `out` with standard normal variates."""
+    for v in range(out.shape[0]):
+        out[v], _ = normal(open_stream(key, v))

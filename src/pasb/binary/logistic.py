@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from pasb.binary.base import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
-from pasb.binary.t_law import logistic_law
+from pasb.binary.t_link import logistic_link
 from pasb.numerics.rows import Rows
-from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
 
@@ -57,8 +56,8 @@ class Logistic(LinearModel):
         self.rate = rate
         self.moves = moves
 
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> LogisticSampler:  # noqa: D102
-        return LogisticSampler(self, rows, direction)
+    def sampler(self, rows: Rows) -> LogisticSampler:  # noqa: D102
+        return LogisticSampler(self, rows)
 
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
         log_success_and_failure(eta, log_failure)
@@ -67,14 +66,14 @@ class Logistic(LinearModel):
 class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
-    def __init__(self, model: Logistic, rows: Rows, direction: Direction):
-        super().__init__(model, rows, direction, logistic_law())
+    def __init__(self, model: Logistic, rows: Rows):
+        super().__init__(model, rows, logistic_link())
 
     def update(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         with self.space() as space:
-            step = gibbs_step(*self.table, *space.work, parts, alpha, *keys, stick, coef)
-            self.count("qr_fallbacks", not step)
-            self.stretch_and_draw_precisions(space, parts, keys, stick, coef, alpha)
+            drawn = gibbs_step(self.table, space.work, roles, alpha, *keys, stick, coef)
+            self.count("qr_fallbacks", not drawn)
+            self.stretch_and_draw_precisions(space, roles, keys, stick, coef, alpha)

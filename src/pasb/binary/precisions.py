@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pasb.binary.base import BinarySampler, Parameters
+from pasb.numerics.compiled import kernel
 
 LEAST_PRECISION, GREATEST_PRECISION = 1e-100, 1e100
-
-kernel = njit(cache=True, error_model="numpy", nogil=True)
 
 
 class PrecisionSampler(BinarySampler):

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from pasb.binary.base import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler, positive
 from pasb.binary.robit_kernels import LARGEST_DF, gibbs_step, log_success_and_failure
-from pasb.binary.t_law import t_law
+from pasb.binary.t_link import t_link
 from pasb.numerics.rows import Rows
-from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
 
@@ -77,30 +76,30 @@ class Robit(LinearModel):
             )
         super().check()
 
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> RobitSampler:  # noqa: D102
-        return RobitSampler(self, rows, direction)
+    def sampler(self, rows: Rows) -> RobitSampler:  # noqa: D102
+        return RobitSampler(self, rows)
 
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
-        log_success_and_failure(eta, *t_law(float(self.df)), log_failure)
+        log_success_and_failure(eta, *t_link(float(self.df)), log_failure)
 
 
 class RobitSampler(LinearSampler):
     """Gibbs updates of the coefficients of every category."""
 
-    def __init__(self, model: Robit, rows: Rows, direction: Direction):
+    def __init__(self, model: Robit, rows: Rows):
         if not np.isin(rows.weights, (0.0, 1.0)).all():
             raise ValueError(
                 "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
                 "for a row's likelihood to a power"
             )
-        super().__init__(model, rows, direction, t_law(float(model.df)))
+        super().__init__(model, rows, t_link(float(model.df)))
 
     def update(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         with self.space() as space:
-            work = (*self.table, *space.work, self.link[0])
-            step = gibbs_step(*work, parts, alpha, *keys, stick, coef)
-            self.count("qr_fallbacks", not step)
-            self.stretch_and_draw_precisions(space, parts, keys, stick, coef, alpha)
+            rest = self.link[0], roles, alpha, *keys, stick, coef
+            drawn = gibbs_step(self.table, space.work, *rest)
+            self.count("qr_fallbacks", not drawn)
+            self.stretch_and_draw_precisions(space, roles, keys, stick, coef, alpha)

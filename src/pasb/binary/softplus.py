@@ -17,9 +17,9 @@ that no arrival comes before e_t at rate theta_(t+1), or that the first one come
 As exp(-e_t) = 1 / (1 + e_(t-1) exp(psi_t)), layer t sees a negative binomial likelihood of n
 = 0 or 1 with shape theta_(t+1) and logit psi_t + log e_(t-1). So one update is
 
-1. given coefficients, weights and labels, latents from their exact joint law: which experts
-   are active, with probabilities 1 - exp(-r_k q_T) but not none where the label is 1; e_T, an
-   exponential of rate r_k cut off at q_T where active; downward e_(t-1) = (exp(e_t) - 1)
+1. given coefficients, weights and labels, latents from their exact joint distribution: which
+   experts are active, with probabilities 1 - exp(-r_k q_T) but not none where the label is 1;
+   e_T, an exponential of rate r_k cut off at q_T where active; downward e_(t-1) = (exp(e_t) - 1)
    exp(-psi_t) and theta_t ~ Gamma(theta_(t+1) + n, scale exp(psi_t - e_t));
 2. upward, t = 1..T: w ~ PG(theta_(t+1) + n, psi_t + log e_(t-1)), coefficients with
    precision diag(alpha) + X'WX and linear term X'((n - theta_(t+1)) / 2 - w log e_(t-1)), and
@@ -51,7 +51,6 @@ from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
 from pasb.binary.softplus_prior import LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.numerics.rows import BLOCK, Rows, padded
-from pasb.sticks import Direction
 
 # mypy: disable-error-code="call-arg"
 
@@ -146,7 +145,7 @@ class Softplus(BinaryModel):
             return float(self.rate[0]), float(self.rate[1])
         return 0.0, 0.0
 
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> SoftplusSampler:  # noqa: D102
+    def sampler(self, rows: Rows) -> SoftplusSampler:  # noqa: D102
         return SoftplusSampler(self, rows)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102

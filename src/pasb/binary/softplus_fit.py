@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from pasb.binary.base import PenalisedFits
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, add_layer, log_rates
-from pasb.numerics.rows import BLOCK, Rows, elementwise, linear_predictors
+from pasb.numerics.compiled import elementwise, kernel
+from pasb.numerics.rows import BLOCK, Rows, linear_predictors
 from pasb.numerics.vector import vector_exp, vector_softplus
 from pasb.sticks import ABSENT, SUCCESS
 
@@ -138,9 +138,9 @@ class SoftplusFits(PenalisedFits):
         return np.concatenate([coef, np.full(n_experts, -math.log(n_experts))])
 
     def fit(  # noqa: D102
-        self, parts: NDArray[np.int8], start: NDArray[np.float64]
+        self, roles: NDArray[np.int8], start: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        mark_rows(self.rows.bounds, parts, self.labels, self.used)
+        mark_rows(self.rows.bounds, roles, self.labels, self.used)
         found = minimize(
             self._objective, start, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}
         )

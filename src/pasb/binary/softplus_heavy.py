@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_rows import is_steep
+from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import draw_by_qr, equilibrated_cholesky, solve_lower
 from pasb.numerics.rows import BLOCK, weighted_gram
 
@@ -21,7 +21,7 @@ HEAVY = 1e6
 def draw_with_heavy_rows(
     blocks, weights, linear_weights, used, alpha, centre, key, scratch, gram, scale, factor, out
 ):
-    """Draw `out` from the law of `pasb.numerics.gaussian.draw_by_qr`, to rounding the same draw.
+    """Draw `out` as `pasb.numerics.gaussian.draw_by_qr` does, to rounding the same draw.
 
     `scratch` to `factor` are work space.
     """

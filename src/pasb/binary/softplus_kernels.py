@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_link import add_layer, exponentials
 from pasb.binary.softplus_rows import (
@@ -25,6 +24,7 @@ from pasb.binary.softplus_rows import (
     expert_stream,
     is_steep,
 )
+from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import draw_from_precision
 from pasb.numerics.rows import BLOCK, add_block, linear_predictors
 from pasb.sticks import ABSENT, IMPUTED, SUCCESS
@@ -39,13 +39,13 @@ LEAST_PIVOT = 1e-5  # of a matrix with unit diagonal; smaller ones have lost ten
 
 
 @kernel
-def mark_rows(bounds, parts, labels, used):
+def mark_rows(bounds, roles, labels, used):
     """The part of every row, and the blocks that have a row with a part."""
     used[:] = False
     labels[:] = ABSENT
-    for s in range(parts.shape[0]):
-        if parts[s] != ABSENT and bounds[s + 1] > bounds[s]:
-            labels[bounds[s] : bounds[s + 1]] = parts[s]
+    for s in range(roles.shape[0]):
+        if roles[s] != ABSENT and bounds[s + 1] > bounds[s]:
+            labels[bounds[s] : bounds[s + 1]] = roles[s]
             used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
 
 

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.logistic_kernels import kernel
-from pasb.numerics.rows import BLOCK, elementwise, linear_predictors
+from pasb.numerics.compiled import elementwise, kernel
+from pasb.numerics.rows import BLOCK, linear_predictors
 from pasb.numerics.vector import vector_exp, vector_log, vector_softplus
 
 LINEAR_BELOW = -37.0  # below, log(1 + e^x) is e^x to double precision

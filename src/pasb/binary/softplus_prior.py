@@ -10,10 +10,10 @@ import math
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_kernels import COEFFICIENTS, HYPERS, KINDS, NO_EXPERT, PRECISIONS
 from pasb.binary.softplus_link import LOG_LEAST
+from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import crt, gamma, log_gamma, normal, open_stream, stream_key
 
 # Reached by near-improper priors only, which would go on to zero and infinity
@@ -34,8 +34,8 @@ def draw_seats(k, n_experts, n_active, mass, seed, chain, sweep, stick):
 def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale):
     """gamma_0 with the weights integrated out, then the weights, then c_0.
 
-    In another order the stationary law would be another. `mass` and `scale` are gamma_0 and
-    c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
+    In another order the stationary distribution would be another one. `mass` and `scale` are
+    gamma_0 and c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
     """
     n_experts = weight.size
     tables = 0.0

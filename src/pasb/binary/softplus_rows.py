@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.numerics.compiled import kernel
 from pasb.sticks import IMPUTED, SUCCESS
 from pasb.variates.jit import inlined_sampler
 from pasb.variates.scalar import exponential, polya_gamma, uniform
@@ -161,7 +161,7 @@ def draw_row(
     log_exposure,
     theta,
 ):
-    """Arrivals and theta of one row, from their exact joint law given its label.
+    """Arrivals and theta of one row, from their exact joint distribution given its label.
 
     `psi` to `q` and `theta` are (experts, layers); `log_rate`, `rate` and `left` are scratch.
     The lowest theta is integrated out and not drawn.

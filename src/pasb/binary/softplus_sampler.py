@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.base import Keys, Parameters
-from pasb.binary.logistic_kernels import normals
+from pasb.binary.linear_kernels import standard_normals
 from pasb.binary.precisions import GREATEST_PRECISION, PrecisionSampler
 from pasb.binary.softplus_kernels import COEFFICIENTS
 from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
@@ -66,7 +66,7 @@ class SoftplusSampler(PrecisionSampler):
         n_categories, (n_experts, n_layers, n) = self.rows.n_categories, self.size
         coef = np.empty((n_categories, n_experts * n_layers * n))
         for s in range(n_categories):
-            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         full = (n_categories, *self.size)
         a, b = self.model.rate_prior
         rate = a / b if a > 0 else float(self.model.rate)  # type: ignore[arg-type]
@@ -86,15 +86,15 @@ class SoftplusSampler(PrecisionSampler):
         self.summed_coef[:] = np.nan
 
     def update(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
-        one_by_one(self.tasks(parameters, category, stick, parts, keys))
+        one_by_one(self.tasks(parameters, category, stick, roles, keys))
 
     def tasks(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> list[Task]:
         own = {name: values[category] for name, values in parameters.items()}
-        return [StickUpdate(self, own, self._pruned(own), stick, parts, keys).begin]
+        return [StickUpdate(self, own, self._pruned(own), stick, roles, keys).begin]
 
     def finish(
         self,

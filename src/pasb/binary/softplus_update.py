@@ -45,7 +45,7 @@ class StickUpdate:
     off : array of bool
         Experts that are passed over.
     stick : int
-    parts : array
+    roles : array
         What the rows of each category are on this stick.
     keys : Keys
     """
@@ -56,11 +56,11 @@ class StickUpdate:
         own: Parameters,
         off: NDArray[np.bool_],
         stick: int,
-        parts: NDArray[np.int8],
+        roles: NDArray[np.int8],
         keys: Keys,
     ):
         self.sampler, self.own, self.off = sampler, own, off
-        self.stick, self.parts, self.keys = stick, parts, keys
+        self.stick, self.roles, self.keys = stick, roles, keys
         self.kind = ("softplus", *sampler.size)
         self.n_left = int(np.sum(~off))
         self.lock = threading.Lock()
@@ -72,7 +72,7 @@ class StickUpdate:
         self.sums = np.zeros((2, size[0]))
         self.log_weight = log_weights(np.where(self.off, 0.0, self.own["weight"]))
         labels, used, flags, padded_coef, *scratch = self.work
-        mark_rows(rows.bounds, self.parts, labels, used)
+        mark_rows(rows.bounds, self.roles, labels, used)
         padded_coef[:, : size[2]] = self.own["coef"].reshape(-1, size[2])
         key = self.keys.at(self.stick, NO_EXPERT, LATENTS)
         draw_arrivals(rows.blocks, labels, used, padded_coef, self.log_weight, key, *scratch, flags)

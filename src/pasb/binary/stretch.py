@@ -12,25 +12,28 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from pasb.binary.coefficient_prior import coefficient_log_prior
-from pasb.numerics.rows import summing
+from pasb.binary.linear_kernels import present_predictors
+from pasb.binary.robit_kernels import stretched_log_likelihood as robit_log_likelihood
+from pasb.binary.t_link import LOGISTIC
+from pasb.numerics.compiled import kernel, summing
 from pasb.numerics.vector import vector_log1p_exp_neg
 from pasb.sticks import FAILURE, SUCCESS
 from pasb.variates.scalar import normal, open_stream, uniform
+
+# mypy: disable-error-code="call-arg"
 
 WIDE, NARROW = 0.8, 0.15  # standard deviations of the log of the factor, taking turns
 
 
 @summing
-def _log_likelihood(eta, factor, weights, bounds, parts):
+def _logistic_log_likelihood(eta, factor, weights, bounds, roles):
     """Log-likelihood of the observed labels when every linear predictor is stretched."""
     total = 0.0
-    for s in range(parts.shape[0]):
-        if parts[s] != SUCCESS and parts[s] != FAILURE:
+    for s in range(roles.shape[0]):
+        if roles[s] != SUCCESS and roles[s] != FAILURE:
             continue
-        signed = factor if parts[s] == SUCCESS else -factor
+        signed = factor if roles[s] == SUCCESS else -factor
         e = eta[bounds[s] : bounds[s + 1]]
         h = weights[bounds[s] : bounds[s + 1]]
         for i in range(e.size):
@@ -39,27 +42,42 @@ def _log_likelihood(eta, factor, weights, bounds, parts):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def scale_moves(eta, weights, bounds, parts, ard, shape, rate, n_moves, key, coef):
-    """Stretch `coef` in place by an accepted factor, or leave it; `eta` is read only.
+@kernel
+def stretch(regression, padded_coef, eta, roles, n_moves, key, coef):
+    """Stretch `coef` in place by the accepted factors; the number of accepted moves.
 
-    The proposal is symmetric in the log of the factor, and stretching n coefficients has
-    the Jacobian factor^n.
+    The proposal is symmetric in the log of the factor, and stretching n coefficients has the
+    Jacobian factor^n. `padded_coef` and `eta` are work space.
     """
+    (blocks, weights, bounds), prior, link = regression
     n = coef.shape[0]
+    padded_coef[:n] = coef
+    present_predictors(blocks, bounds, roles, padded_coef, eta)
+    rows = (weights, bounds, roles)
+    accepted = 0
     factor = 1.0
-    here = _log_likelihood(eta, 1.0, weights, bounds, parts)
-    here += coefficient_log_prior(coef, 1.0, ard, shape, rate)
+    here = _log_likelihood(eta, factor, rows, link)
+    here += coefficient_log_prior(coef, factor, *prior)
     for move in range(n_moves):
         stream = open_stream(key, move)
         z, stream = normal(stream)
         u, stream = uniform(stream)
         step = z * (WIDE if move % 2 == 0 else NARROW)
         proposed = factor * math.exp(step)
-        there = _log_likelihood(eta, proposed, weights, bounds, parts)
-        there += coefficient_log_prior(coef, proposed, ard, shape, rate)
+        there = _log_likelihood(eta, proposed, rows, link)
+        there += coefficient_log_prior(coef, proposed, *prior)
         if math.log(u) < there - here + n * step:
             factor = proposed
             here = there
+            accepted += 1
     for v in range(n):
         coef[v] *= factor
+    return accepted
+
+
+@kernel
+def _log_likelihood(eta, factor, rows, link):
+    """Log-likelihood of the observed labels when every linear predictor is stretched."""
+    if link[0] == LOGISTIC:
+        return _logistic_log_likelihood(eta, factor, *rows)
+    return robit_log_likelihood(eta, factor, *rows, *link)

@@ -12,7 +12,7 @@ drawn at once; with it, a column at a time.
 The pseudo-likelihoods of the two labels do not sum to one. So, as in the paper, the
 coefficients are drawn with the pseudo-likelihood, while prediction and the moves of the
 order use the normalised probabilities of eq. (stick_prob1). These are two models: the chain
-has no joint law of parameters and labels, and tests of calibration or of the joint
+has no joint distribution of parameters and labels, and tests of calibration or of the joint
 distribution do not apply. What is exact is each stick's update, which leaves the
 pseudo-posterior invariant.
 """
@@ -28,12 +28,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import BinaryModel, Keys, Parameters
 from pasb.binary.linear import positive
-from pasb.binary.logistic_kernels import (
-    COEFFICIENTS,
-    LATENTS,
-    PRECISIONS,
-    normals,
-)
+from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS, PRECISIONS, standard_normals
 from pasb.binary.precisions import (
     GREATEST_PRECISION,
     LEAST_PRECISION,
@@ -55,7 +50,6 @@ from pasb.binary.support_vector_kernels import (
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
 from pasb.numerics.rows import BLOCK, TILE, Rows
 from pasb.numerics.threads import Task, one_by_one
-from pasb.sticks import Direction
 
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'
@@ -116,15 +110,15 @@ class SupportVector(BinaryModel):
                 f"inclusion must be a number between 0 and 1, or None, not {self.inclusion!r}"
             )
 
-    def sampler(self, rows: Rows, direction: Direction = "forward") -> SupportVectorSampler:  # noqa: D102
+    def sampler(self, rows: Rows) -> SupportVectorSampler:  # noqa: D102
         return SupportVectorSampler(self, rows)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"coef": (n_columns,)}
 
     @property
-    def precision_law(self) -> tuple[np.int64, float, float, float]:
-        """Kind, shape and rate of the law of the precisions, and a value to start from."""
+    def precision_prior(self) -> tuple[np.int64, float, float, float]:
+        """Kind, shape and rate of the prior of the precisions, and a value to start from."""
         if isinstance(self.precision, str):
             kind = ARD if self.precision == "ard" else SHARED
             return kind, float(self.shape), float(self.rate), self.shape / self.rate
@@ -134,7 +128,7 @@ class SupportVector(BinaryModel):
         return KernelFits(rows)
 
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
-        kind, shape, rate, value = self.precision_law
+        kind, shape, rate, value = self.precision_prior
         alpha = np.full(n_columns, value)
         if kind == ARD:
             alpha = np.clip(
@@ -170,7 +164,7 @@ class SupportVectorSampler(PrecisionSampler):
 
     def __init__(self, model: SupportVector, rows: Rows):
         self.rows = rows
-        self.law = model.precision_law
+        self.precision_prior = model.precision_prior
         self.inclusion = None if model.inclusion is None else float(model.inclusion)
         self.guards = {
             "bounded_precisions": 0,
@@ -188,11 +182,11 @@ class SupportVectorSampler(PrecisionSampler):
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
-            normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
         if self.inclusion is not None:
             coef[:, 1:] = 0.0
-        return {"coef": coef, "precision": np.full(shape, self.law[3])}
+        return {"coef": coef, "precision": np.full(shape, self.precision_prior[3])}
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
         for category, coef in enumerate(parameters["coef"]):
@@ -205,18 +199,18 @@ class SupportVectorSampler(PrecisionSampler):
         return self.eta[category]
 
     def update(  # noqa: D102
-        self, parameters: Parameters, category: int, stick: int, parts: NDArray[np.int8], keys: Keys
+        self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> None:
         kind = ("support vectors", self.n_at_once)
         with self.rows.spaces.lent(kind, partial(_space, self.rows, self.n_at_once)) as space:
-            self._update(parameters, category, stick, parts, keys, *space)
+            self._update(parameters, category, stick, roles, keys, *space)
 
-    def _update(self, parameters, category, stick, parts, keys, latents, columns, work) -> None:
+    def _update(self, parameters, category, stick, roles, keys, latents, columns, work) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         rows, (pull, linear_weights, used) = self.rows, latents
         eta = self._predictors(coef, category)
         n_cut = draw_latents(
-            eta, rows.weights, rows.bounds, parts, keys.at(stick, layer=LATENTS), *latents
+            eta, rows.weights, rows.bounds, roles, keys.at(stick, layer=LATENTS), *latents
         )
         self.count("cut_latents", n_cut)
         key = keys.at(stick, layer=COEFFICIENTS)
@@ -239,13 +233,13 @@ class SupportVectorSampler(PrecisionSampler):
                 coef,
             )
             self.count("skipped_joint_draws", not together)
-        draw_precisions(coef, *self.law[:3], keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, *self.precision_prior[:3], keys.at(stick, layer=PRECISIONS), alpha)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         inclusion = 1.0 if self.inclusion is None else self.inclusion
         draw_prior(
             inclusion,
-            *self.law[:3],
+            *self.precision_prior[:3],
             keys.at(stick, layer=COEFFICIENTS),
             keys.at(stick, layer=PRECISIONS),
             parameters["coef"][category],

@@ -31,7 +31,7 @@ class KernelFits(PenalisedFits):
         return np.zeros(self.rows.n_columns)
 
     def fit(  # noqa: D102
-        self, parts: NDArray[np.int8], start: NDArray[np.float64]
+        self, roles: NDArray[np.int8], start: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
-        law = laplace_logistic(self.rows, parts, PRIOR, start)
-        return law.log_evidence, law.mode
+        found = laplace_logistic(self.rows, roles, PRIOR, start)
+        return found.log_evidence, found.mode

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
 from pasb.binary.precisions import within_bounds
 from pasb.binary.support_vector_link import log_odds
+from pasb.numerics.compiled import elementwise, kernel, summing
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
-from pasb.numerics.rows import BLOCK, TILE, _tile, elementwise, summing, weighted_gram
+from pasb.numerics.rows import BLOCK, TILE, _tile, weighted_gram
 from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 from pasb.variates.scalar import (
     gamma,
@@ -35,15 +35,15 @@ ARD, SHARED, FIXED = (np.int64(k) for k in range(3))
 
 
 @kernel
-def draw_latents(eta, weights, bounds, parts, key, pull, linear_weights, used):
+def draw_latents(eta, weights, bounds, roles, key, pull, linear_weights, used):
     """Labels where they are imputed, then 1/w ~ InverseGaussian(1 / (h |1 - b eta|), 1).
 
     Returns how often 1/w had to be cut off.
     """
     n_cut = 0
     used[:] = False
-    for s in range(parts.shape[0]):
-        part = parts[s]
+    for s in range(roles.shape[0]):
+        part = roles[s]
         for i in range(bounds[s], bounds[s + 1]):
             pull[i] = 0.0
             linear_weights[i] = 0.0

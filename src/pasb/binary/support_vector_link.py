@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import kernel
-from pasb.numerics.rows import BLOCK, TILE, elementwise, summing
+from pasb.numerics.compiled import elementwise, kernel, summing
+from pasb.numerics.rows import BLOCK, TILE
 from pasb.numerics.vector import vector_log1p_exp_neg
 
 

@@ -20,16 +20,16 @@ from pasb.binary import BinaryModel, Logistic
 from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.covariates.monitored import choose_monitored_rows
 from pasb.covariates.scaling import Scaling
+from pasb.engines import EngineName, engine_of
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.numerics.rows import Rows
 from pasb.posterior.mixin import PosteriorMixin
 from pasb.precompile import announce
-from pasb.sampling.chain import Schedule
 from pasb.sampling.draws import Draws
 from pasb.sampling.fingerprint import run_fingerprint, seed_of
+from pasb.sampling.problem import Problem, Schedule, Scheme
 from pasb.sampling.progress import wanted
-from pasb.sampling.run import Engine, sample
-from pasb.sampling.sweep import Problem, Scheme
+from pasb.sampling.run import sample
 from pasb.sticks import Direction
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -155,7 +155,7 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     }
 
     _warns = True  # of draws that cannot be trusted
-    _engine: Engine = "cpu"
+    _engine: EngineName = "cpu"
 
     def __init__(
         self,
@@ -276,12 +276,11 @@ class StickBreakingClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         return sample(
             chains,
             schedule,
-            n_jobs=cores(self.n_jobs),
+            engine_of(self._engine, cores(self.n_jobs)),
             callbacks=callbacks,
             show_progress=wanted(self.progress),
             checkpoint=checkpoint,
             fingerprint=fingerprint,
-            engine=self._engine,
         )
 
     def _take(self, draws: Draws) -> None:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from pasb.binary import BinaryModel, Logistic
 from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
-from pasb.sampling.sweep import Scheme
+from pasb.sampling.problem import Scheme
 from pasb.sticks import Direction
 
 

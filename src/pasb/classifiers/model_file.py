@@ -64,6 +64,7 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
         "frame_library": model._frame_library,
         "directions": list(draws.directions),
         "kept": sorted(draws.parameters),
+        "statistics": sorted(draws.statistics),
         "guards": draws.guards,
         "n_warmup": draws.n_warmup,
         "interrupted": draws.interrupted,
@@ -77,8 +78,7 @@ def _arrays_of(model: StickBreakingClassifier) -> dict[str, NDArray]:
     return {
         "order": draws.order,
         "log_likelihood": draws.log_likelihood,
-        "swaps_accepted": draws.swaps_accepted,
-        "swap_acceptance": draws.swap_acceptance,
+        **{f"statistics_{key}": counts for key, counts in draws.statistics.items()},
         **model._learned(),
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
         **{f"monitored_{key}": values for key, values in monitored.items()},
@@ -142,8 +142,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
         directions=tuple(meta["directions"]),
         order=arrays["order"],
         log_likelihood=arrays["log_likelihood"],
-        swaps_accepted=arrays["swaps_accepted"],
-        swap_acceptance=arrays["swap_acceptance"],
+        statistics={str(key): arrays[f"statistics_{key}"] for key in meta["statistics"]},
         guards={str(key): int(count) for key, count in meta["guards"].items()},
         n_warmup=int(meta["n_warmup"]),
         interrupted=bool(meta["interrupted"]),
@@ -170,9 +169,9 @@ def _check(model: StickBreakingClassifier) -> None:
     sampled = draws.order.shape[:2]
     if len(draws.directions) != sampled[0] or set(draws.directions) != set(model._directions):
         raise ValueError("the directions do not fit the chains")
-    if draws.log_likelihood.shape != sampled or draws.swaps_accepted.shape != sampled:
-        raise ValueError("the traces differ in length")
-    if draws.log_likelihood.dtype != np.float64 or draws.swap_acceptance.shape != sampled[:1]:
+    traces: list[tuple[NDArray, type]] = [(draws.log_likelihood, np.float64)]
+    traces += [(counts, np.int64) for counts in draws.statistics.values()]
+    if any(trace.shape != sampled or trace.dtype != dtype for trace, dtype in traces):
         raise ValueError("the traces are not those of a model")
     shapes = model._binary_model().shapes(n_columns)
     if draws.parameters.keys() != shapes.keys():

@@ -79,9 +79,9 @@ def order_evidence(
     """
     from pasb.classifiers.general import cores
     from pasb.classifiers.logistic import StickLogisticClassifier
+    from pasb.numerics.threads import one_blas_thread
     from pasb.sampling.fingerprint import seed_of
-    from pasb.sampling.run import one_blas_thread
-    from pasb.sampling.sweep import MANY_COLUMNS, Problem
+    from pasb.sampling.problem import MANY_COLUMNS, Problem
 
     model = StickLogisticClassifier() if model is None else clone(model)
     model._binary_model().check()

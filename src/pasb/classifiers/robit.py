@@ -16,7 +16,7 @@ from pasb.binary.base import BinaryModel
 from pasb.binary.robit import Robit
 from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
-from pasb.sampling.sweep import Scheme
+from pasb.sampling.problem import Scheme
 from pasb.sticks import Direction
 
 

@@ -15,13 +15,13 @@ from pasb.binary.softplus import Softplus, active_experts
 from pasb.classifiers.automatic_rate import AutomaticRate
 from pasb.classifiers.general import StickBreakingClassifier, with_parameters
 from pasb.covariates.prior_scale import nonlinear_rate
+from pasb.engines import EngineName
 from pasb.engines.device import array_module, available
 from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
-from pasb.sampling.run import Engine
-from pasb.sampling.sweep import Scheme
+from pasb.sampling.problem import Scheme
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 
@@ -121,7 +121,7 @@ class SoftplusClassifier(AutomaticRate):
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
-        engine: Engine = "cpu",
+        engine: EngineName = "cpu",
         n_chains: int = 2,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -180,7 +180,7 @@ class SoftplusClassifier(AutomaticRate):
             raise ValueError(f"precision_{error}") from None
 
     @property
-    def _engine(self) -> Engine:  # type: ignore[override]
+    def _engine(self) -> EngineName:  # type: ignore[override]
         return self.engine
 
     def _predictor_type(self) -> type[Predictor]:

@@ -18,8 +18,8 @@ from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.covariates.scaling import Scaling
-from pasb.sampling.run import Engine
-from pasb.sampling.sweep import Scheme
+from pasb.engines import EngineName
+from pasb.sampling.problem import Scheme
 from pasb.sticks import Direction
 
 _AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -102,7 +102,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
         prune: bool = False,
-        engine: Engine = "cpu",
+        engine: EngineName = "cpu",
         n_chains: int = 2,
         n_warmup: int = 1000,
         n_draws: int = 1000,

@@ -21,9 +21,9 @@ from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.rows import BLOCK
+from pasb.numerics.threads import one_blas_thread
 from pasb.posterior.frames import native_frame
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Scheme
+from pasb.sampling.problem import Scheme
 
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in prediction, 128 MB

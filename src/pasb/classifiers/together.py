@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from pasb.classifiers.general import StickBreakingClassifier, cores
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
-from pasb.sampling.chain import Schedule
+from pasb.engines import engine_of
+from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import wanted
 from pasb.sampling.run import sample_together
-from pasb.sampling.sweep import Problem
 
 Model = TypeVar("Model", bound=StickBreakingClassifier)
 
@@ -71,9 +71,8 @@ def fit_together(
     for batch in batches.values():
         first = batch[0][0]
         runs = [(problems, schedule) for _, problems, schedule in batch]
-        draws = sample_together(
-            runs, n_jobs=cores(first.n_jobs), show_progress=wanted(first.progress)
-        )
+        engine = engine_of("cuda", cores(first.n_jobs))
+        draws = sample_together(runs, engine, show_progress=wanted(first.progress))
         for (model, _, _), own in zip(batch, draws, strict=True):
             model._take(own)
     return list(models)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.numerics.rows import elementwise
+from pasb.numerics.compiled import elementwise
 from pasb.numerics.vector import vector_exp
 
 NEGLIGIBLE = 1e-40  # smaller values are zero: their squares would be denormal, which is slow

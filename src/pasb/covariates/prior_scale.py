@@ -49,11 +49,11 @@ def prior_rate(rows: Rows, shape: float) -> float:
         prior = CoefficientPrior.of("ard", shape, rate)
         total = 0.0
         for category in range(few.n_categories):
-            parts = np.full(few.n_categories, FAILURE, dtype=np.int8)
-            parts[category] = SUCCESS
-            law = laplace_logistic(few, parts, prior, modes.get(category))
-            modes[category] = law.mode
-            total += law.log_evidence
+            roles = np.full(few.n_categories, FAILURE, dtype=np.int8)
+            roles[category] = SUCCESS
+            found = laplace_logistic(few, roles, prior, modes.get(category))
+            modes[category] = found.mode
+            total += found.log_evidence
         return total
 
     best = FIRST_RATE

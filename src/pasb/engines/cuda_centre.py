@@ -231,7 +231,7 @@ def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precis
         precision[slot, k, t, v] = x
         total += x
         if x <= LEAST_PRECISION or x >= GREATEST_PRECISION:
-            cuda.atomic.add(guards, 2, 1)
+            cuda.atomic.add(guards, (problem // (slots.shape[0] // guards.shape[0]), 2), 1)
     total = block_sum(values, total)
     if cuda.threadIdx.x == 0 and prior[0] > 0.0:
         rate[slot, k, t] = draw_rate(open_stream(key, n), n, total, shape, prior)

@@ -271,5 +271,5 @@ def draw_by_reflections(
         for v in range(thread, n, n_threads):
             coef[slot, expert, layer, v] = beta[v]
         if thread == 0:
-            cuda.atomic.add(guards, 0, 1)
+            cuda.atomic.add(guards, (problem // (n_problems // guards.shape[0]), 0), 1)
         cuda.syncthreads()

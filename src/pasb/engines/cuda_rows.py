@@ -51,7 +51,7 @@ def polya_gammas(
     shape,
     layer,
     names,
-    parts,
+    roles,
     category,
     sweep,
     weights,
@@ -62,17 +62,17 @@ def polya_gammas(
     """w ~ PG(shape + n, psi + log exposure) of one layer; a block's second index is the vector.
 
     `shape` is (vectors, rows), or (vectors, 1) where it is the same for all rows. `some_steep`
-    becomes 1 for vectors with a steep row.
+    becomes 1 for vectors with a steep row; `guards` has a row for each chain.
     """
     row = cuda.grid(1)
     vector = cuda.blockIdx.y
     if row >= psi.shape[1]:
         return
-    n_problems = parts.shape[0]
+    n_problems = roles.shape[0]
     n_experts = psi.shape[0] // n_problems
     problem, expert = vector // n_experts, vector % n_experts
     group = problem // (n_problems // category.shape[0])
-    if parts[problem, category[group, row]] == ABSENT:
+    if roles[problem, category[group, row]] == ABSENT:
         weights[vector, row] = 0.0
         linear[vector, row] = 0.0
         return
@@ -84,36 +84,36 @@ def polya_gammas(
     weights[vector, row] = w
     linear[vector, row] = share
     if frozen:
-        cuda.atomic.add(guards, 1, 1)
+        cuda.atomic.add(guards, (problem // (n_problems // guards.shape[0]), 1), 1)
     if is_steep(w, share):
         some_steep[vector] = 1
 
 
 @cuda.jit
-def add_exposure(psi, parts, category, log_exposure):
+def add_exposure(psi, roles, category, log_exposure):
     """One more layer: exposures under the new coefficients."""
     row = cuda.grid(1)
     vector = cuda.blockIdx.y
     if row < psi.shape[1]:
-        n_problems = parts.shape[0]
+        n_problems = roles.shape[0]
         problem = vector // (psi.shape[0] // n_problems)
         group = problem // (n_problems // category.shape[0])
-        if parts[problem, category[group, row]] != ABSENT:
+        if roles[problem, category[group, row]] != ABSENT:
             log_exposure[vector, row] = with_layer(psi[vector, row], log_exposure[vector, row])
 
 
 @cuda.jit
-def count_active(active, log_exposure, parts, category, n_active, exposure):
+def count_active(active, log_exposure, roles, category, n_active, exposure):
     """Sums over rows that the weights depend on; one block a vector."""
     values = cuda.shared.array(THREADS, np.float64)
     vector = cuda.blockIdx.x
-    n_problems = parts.shape[0]
+    n_problems = roles.shape[0]
     n_experts = active.shape[0] // n_problems
     problem = vector // n_experts
     group = problem // (n_problems // category.shape[0])
     count, total = 0.0, 0.0
     for row in range(cuda.threadIdx.x, active.shape[1], cuda.blockDim.x):
-        if parts[problem, category[group, row]] != ABSENT:
+        if roles[problem, category[group, row]] != ABSENT:
             count += active[vector, row]
             total += math.exp(min(log_exposure[vector, row], 690.0))
     count = block_sum(values, count)
@@ -152,7 +152,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         return math.log1p(-math.exp(-rate)), -rate
 
     @cuda.jit
-    def latents(psi, weight, names, parts, category, sweep, active, log_exposure, theta):
+    def latents(psi, weight, names, roles, category, sweep, active, log_exposure, theta):
         """Arrivals and theta of every row; a block's second index is the problem.
 
         `psi` and `theta` are (layers, vectors, rows), `weight` is (vectors, 1).
@@ -162,8 +162,8 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         if row >= psi.shape[2]:
             return
         first = problem * n_experts
-        group = problem // (parts.shape[0] // category.shape[0])
-        label = parts[problem, category[group, row]]
+        group = problem // (roles.shape[0] // category.shape[0])
+        label = roles[problem, category[group, row]]
         if label == ABSENT:
             for k in range(n_experts):
                 active[first + k, row] = 0

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pasb.binary.base import Parameters
 from pasb.engines.stick_batch import Stick, StickBatch, all_sticks
 from pasb.evidences.base import Evidences, members
+from pasb.moves.base import State
 from pasb.orders.lattice import Lattice
-from pasb.sampling.sweep import Problem, State
+from pasb.sampling.problem import Problem
 
 SWEEPS, COUNTED = 250, 100  # of a short chain, and those at its end that count
 BEST_ORDERS = 32  # whose sticks get more chains
@@ -38,16 +39,16 @@ class Pilot(Evidences):
 
     def __init__(self, problem: Problem, seed: int):
         rows = problem.rows
-        super().__init__(np.diff(rows.bounds).astype(np.float64), *problem.labels)
+        super().__init__(np.diff(rows.bounds).astype(np.float64), problem.roles)
         self.problem, self.seed = problem, seed
         self.together = [self]  # those of the same table, which run at once
         self.values: dict[tuple[int, int], list[float]] = {}
         self.best: dict[tuple[int, int], tuple[float, Parameters]] = {}
 
-    def add(self, stick: Stick, value: float, parameters: Parameters, *, anew: bool) -> None:
-        """Take over the end of a short chain; with `anew` earlier ones do not count."""
+    def add(self, stick: Stick, value: float, parameters: Parameters, *, again: bool) -> None:
+        """Take over the end of a short chain; with `again` earlier ones do not count."""
         key = stick.category, stick.later
-        if anew or key not in self.values:
+        if again or key not in self.values:
             self.values[key] = []
         self.values[key].append(value)
         if key not in self.best or value > self.best[key][0]:
@@ -103,13 +104,13 @@ def _explore(pilots: Sequence[Pilot]) -> None:
     seed = pilots[0].seed
     owners = {id(pilot.problem): pilot for pilot in pilots}
     sticks = [stick for pilot in pilots for stick in all_sticks(pilot.problem)]
-    _run(sticks, owners, seed, FIRST_CHAIN, anew=False)
+    _run(sticks, owners, seed, FIRST_CHAIN, again=False)
     more = [stick for pilot in pilots for stick in pilot.promising() for _ in range(CHAINS)]
-    _run(more, owners, seed, FIRST_CHAIN + len(sticks), anew=True)
+    _run(more, owners, seed, FIRST_CHAIN + len(sticks), again=True)
 
 
 def _run(
-    sticks: Sequence[Stick], owners: Mapping[int, Pilot], seed: int, first: int, *, anew: bool
+    sticks: Sequence[Stick], owners: Mapping[int, Pilot], seed: int, first: int, *, again: bool
 ) -> None:
     batch = StickBatch(sticks, seed, first)
     total: NDArray[np.float64] = np.zeros(len(sticks))
@@ -123,5 +124,5 @@ def _run(
         key = (id(stick.problem), stick.category, stick.later)
         parameters = {name: values[c, 0] for name, values in ended.items()}
         owner = owners[id(stick.problem)]
-        owner.add(stick, float(total[c]), parameters, anew=anew and key not in seen)
+        owner.add(stick, float(total[c]), parameters, again=again and key not in seen)
         seen.add(key)

@@ -15,7 +15,7 @@ from pasb.binary.softplus import Softplus
 from pasb.engines.device import Launcher, array_module, free_bytes, to_host, view
 from pasb.errors import EngineError
 from pasb.numerics.rows import Rows, unblocked
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 STATE = ("coef", "weight", "active", "precision", "rate", "mass", "scale")
 STACKS = 64  # QR decompositions at the same time
@@ -163,7 +163,7 @@ class SoftplusArrays:
         self._put("failed", xp.zeros(v, dtype=np.int32))
         self._put("some_steep", xp.zeros(v, dtype=np.int32))
         self._put("sweep", xp.zeros(1, dtype=np.int64))
-        self._put("guards", xp.zeros(3, dtype=np.int64))
+        self._put("guards", xp.zeros((self.n_chains, 3), dtype=np.int64))
         for name in ("psi", "theta", "own_coef"):  # layer by layer
             for layer in range(t):
                 self.views[f"{name} {layer}"] = view(self.arrays[name][layer])

@@ -25,10 +25,12 @@ from pasb.engines import cuda_reflections as reflections
 from pasb.engines import cuda_rows as row_kernels
 from pasb.engines.device import MANY_THREADS, THREADS, to_host
 from pasb.engines.softplus_arrays import STATE, Place, SoftplusArrays
-from pasb.orders import OrderTable, swap_moves
-from pasb.sticks import ABSENT, IMPUTED
+from pasb.moves.swap import swap_moves
+from pasb.orders import OrderTable
+from pasb.sticks import ABSENT, roles_of_sticks
 
 MANY_COLUMNS = 64  # from here on a Cholesky decomposition is shared by more threads
+GUARDS = ("qr_fallbacks", "frozen_rows", "bounded_precisions")  # as kernels number them
 MANY_SWAPS = 10_000  # a sweep, of all chains: a millisecond; from here on in threads
 
 
@@ -66,20 +68,13 @@ class SoftplusBatch(SoftplusArrays):
             self._put_orders()
 
     def _put_orders(self) -> None:
-        """What follows from the orders: the slots and the parts of the categories."""
-        s, sticks = self.n_categories, np.arange(self.n_sticks)[:, None]
-        position = np.argsort(self.orders, axis=1)[:, None]  # chains, 1, categories
-        first = self.places[0].problem
-        labels = np.array([place.problem.labels for place in self.places])[:, :, None, None]
-        before: Any = IMPUTED if first.augmented else ABSENT
-        # the printed algorithm tells the reference from all others
-        early = np.where(sticks < s - 1, before, labels[:, 1])
-        parts = np.where(position < sticks, early, labels[:, 1])
-        parts = np.where(position == sticks, labels[:, 0], parts)
-        padded = np.full((*parts.shape[:2], s + 1), ABSENT, dtype=np.int8)
-        padded[:, :, :s] = parts
+        """What follows from the orders: the slots and the roles of the categories."""
+        s = self.n_categories
+        roles = np.full((self.n_chains, self.n_sticks, s + 1), ABSENT, dtype=np.int8)
+        for c, place in enumerate(self.places):
+            roles_of_sticks(self.orders[c], *place.problem.roles, roles[c])
         chain = np.arange(self.n_chains)[:, None] * s
-        self._put("parts", padded.reshape(-1, s + 1))
+        self._put("roles", roles.reshape(-1, s + 1))
         self._put("slots", (chain + self.orders[:, : self.n_sticks]).ravel())
         self._put("references", np.where(self.infers, chain[:, 0] + self.orders[:, -1], -1))
         if "names" not in self.arrays:
@@ -146,7 +141,7 @@ class SoftplusBatch(SoftplusArrays):
             self.sized.latents,
             (self._row_blocks, self.n_problems),
             THREADS,
-            *("psi", "own_weight", "names", "parts", "category", "sweep"),
+            *("psi", "own_weight", "names", "roles", "category", "sweep"),
             *("row_active", "log_exposure", "theta"),
         )
 
@@ -164,12 +159,12 @@ class SoftplusBatch(SoftplusArrays):
             (self._row_blocks, self.n_vectors),
             THREADS,
             *(f"psi {layer}", "log_exposure", "row_active", shape, layer),
-            *("names", "parts", "category", "sweep", "weights", "shares"),
+            *("names", "roles", "category", "sweep", "weights", "shares"),
             *("some_steep", "guards"),
         )
 
     def _add_exposure(self, layer: int) -> None:
-        arrays = (f"psi {layer}", "parts", "category", "log_exposure")
+        arrays = (f"psi {layer}", "roles", "category", "log_exposure")
         grid = (self._row_blocks, self.n_vectors)
         self._launch(row_kernels.add_exposure, grid, THREADS, *arrays)
 
@@ -208,7 +203,7 @@ class SoftplusBatch(SoftplusArrays):
             row_kernels.count_active,
             self.n_vectors,
             THREADS,
-            *("row_active", "log_exposure", "parts", "category", "n_active", "exposure"),
+            *("row_active", "log_exposure", "roles", "category", "n_active", "exposure"),
         )
         self._launch(
             centre.draw_gamma_process,
@@ -258,9 +253,9 @@ class SoftplusBatch(SoftplusArrays):
         grid = (self.n_chains * self.n_slots, self.n_categories)
         self._launch(self.sized.log_sums, grid, THREADS, "all_psi", "weight", "bounds", "sums")
 
-    def take_guards(self) -> dict[str, int]:
-        """How often each numerical guard fired since the last call, in all chains together."""
+    def take_guards(self) -> list[dict[str, int]]:
+        """How often each numerical guard fired since the last call, chain by chain."""
         with self.launcher.stream:
-            qr, frozen, bounded = map(int, to_host(self.arrays["guards"]))
+            counts = to_host(self.arrays["guards"]).copy()
             self.arrays["guards"].fill(0)
-        return {"qr_fallbacks": qr, "frozen_rows": frozen, "bounded_precisions": bounded}
+        return [dict(zip(GUARDS, own, strict=True)) for own in counts.tolist()]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pasb.binary.base import Keys
 from pasb.engines.softplus_arrays import STATE, Place
 from pasb.engines.softplus_batch import SoftplusBatch
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 from pasb.sticks import ABSENT
 
 
@@ -54,14 +54,17 @@ class StickBatch(SoftplusBatch):
             [Place(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]
         )
         self.infers[:] = False
-        labels = np.array([stick.problem.labels for stick in self.sticks])
         own = np.array([stick.category for stick in self.sticks])
         later = np.array([stick.later for stick in self.sticks])
         categories = np.arange(self.n_categories)
         self._stops = own[:, None] == categories
         self._goes_on = (later[:, None] >> categories & 1).astype(bool)
-        parts = np.where(self._goes_on, labels[:, 1:], ABSENT)
-        self._parts = np.where(self._stops, labels[:, :1], parts)
+        self._roles = np.stack(
+            [
+                stick.problem.roles.against(stick.category, np.flatnonzero(behind), len(categories))
+                for stick, behind in zip(self.sticks, self._goes_on, strict=True)
+            ]
+        )
         self._forward = np.array([stick.problem.direction == "forward" for stick in self.sticks])
         self._begin()
 
@@ -70,7 +73,7 @@ class StickBatch(SoftplusBatch):
 
     def _begin(self) -> None:
         problem = self.sticks[0].problem
-        sampler = problem.model.sampler(problem.rows, problem.direction)
+        sampler = problem.model.sampler(problem.rows)
         starts = []
         for place, stick in zip(self.places, self.sticks, strict=True):
             start = sampler.start(Keys(place.seed, place.chain, 0))
@@ -80,8 +83,8 @@ class StickBatch(SoftplusBatch):
 
     def _put_orders(self) -> None:
         with_padding = np.full((self.n_chains, self.n_categories + 1), ABSENT, dtype=np.int8)
-        with_padding[:, :-1] = self._parts
-        self._put("parts", with_padding)
+        with_padding[:, :-1] = self._roles
+        self._put("roles", with_padding)
         self._put("slots", np.arange(self.n_chains))
         names = [(place.seed, place.chain, 0) for place in self.places]
         self._put("names", np.array(names, dtype=np.int64))

@@ -13,6 +13,7 @@ from pasb.binary.base import Approximable
 from pasb.binary.laplace import Laplace, packed_size
 from pasb.evidences.base import Evidences, members
 from pasb.orders.lattice import Lattice
+from pasb.sticks import Roles
 
 LATTICE_LIMIT = 8  # categories; S 2^(S-1) fits, 1016 for 8
 MEMORY = 2**27  # bytes of Cholesky factors
@@ -28,8 +29,8 @@ class Approximations(Evidences):
     counts : array of shape (n_categories,)
         Rows of each category, weighted.
     n_columns : int
-    stop, go_on : int
-        The binary labels of stopping and of going on.
+    roles : Roles
+        Those of rows that stop at a stick and that go on.
     n_jobs : int
         Approximations that are made at the same time.
     """
@@ -39,13 +40,12 @@ class Approximations(Evidences):
         sampler: Approximable,
         counts: NDArray[np.float64],
         n_columns: int,
-        stop: int,
-        go_on: int,
+        roles: Roles,
         n_jobs: int = 1,
     ):
-        super().__init__(counts, stop, go_on, n_jobs)
+        super().__init__(counts, roles, n_jobs)
         self.sampler = sampler
-        self.law_size = packed_size(n_columns)
+        self.gaussian_size = packed_size(n_columns)
         self.capacity = max(4 * self.n_categories, MEMORY // (8 * (n_columns + 1) ** 2))
         self._kept: dict[tuple[int, int], Laplace] = {}
         self._stacked: dict[tuple[tuple[int, int], ...], NDArray[np.float64]] = {}
@@ -53,18 +53,21 @@ class Approximations(Evidences):
         self._first: dict[int, Laplace] = {}
         self._evidences: dict[tuple[int, int], float] = {}
         self._lattice: Lattice | None = None
-        self._all_laws: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        self._all_gaussians: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        self._row_of: dict[tuple[int, int], int] = {}  # in all of them, once they are known
         self._lock = threading.Lock()
 
     def pseudo_priors(self) -> NDArray[np.float64]:
-        """Packed laws of all categories on the first stick, one a row."""
-        return self.laws(tuple((s, self.all_but(s)) for s in range(self.n_categories)))
+        """Packed normal approximations of all categories on the first stick, one a row."""
+        return self.gaussians(tuple((s, self.all_but(s)) for s in range(self.n_categories)))
 
-    def laws(self, sticks: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-        """Packed laws of some sticks, one a row.
+    def gaussians(self, sticks: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
+        """Packed normal approximations of some sticks, one a row.
 
         A stick is a category and the set of the categories behind it, as a bit mask.
         """
+        if self._all_gaussians is not None:
+            return self._all_gaussians[0][[self._row_of[stick] for stick in sticks]]
         stacked = self._stacked.get(sticks)
         if stacked is None:
             with self._lock:
@@ -81,29 +84,29 @@ class Approximations(Evidences):
         value = self._evidences.get(stick)
         if value is None:  # two threads may both find it: the same number
             first = self._one_against_the_rest(category)
-            law = self.sampler.approximate(self.parts(category, later), first.mode)
-            value = self._evidences[stick] = law.log_evidence
+            gaussian = self.sampler.approximate(self.roles(category, later), first.mode)
+            value = self._evidences[stick] = gaussian.log_evidence
         return value
 
-    def all_laws(
+    def all_gaussians(
         self, fixed_order: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Packed laws of every stick there can be, and where to find them.
+        """Packed normal approximations of every stick there can be, and where to find them.
 
         Returns
         -------
-        laws : array
-            One packed law a row.
+        gaussians : array
+            One packed approximation a row, see `pasb.binary.laplace`.
         index : array
             ``index[c, R]`` is the row of category c with the set R behind it; under a fixed
             order, ``index[j, 0]`` is the row of stick j.
         """
         with self._lock:
-            if self._all_laws is None:
-                self._all_laws = self._collect_laws(fixed_order)
-            return self._all_laws
+            if self._all_gaussians is None:
+                self._all_gaussians = self._collect_gaussians(fixed_order)
+            return self._all_gaussians
 
-    def _collect_laws(
+    def _collect_gaussians(
         self, fixed_order: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = self.n_categories
@@ -116,6 +119,7 @@ class Approximations(Evidences):
             index = np.full((n, 2**n), -1)
             for k, (c, r) in enumerate(sticks):
                 index[c, r] = k
+        self._row_of = {stick: k for k, stick in enumerate(sticks)}
         return self._make(sticks), index
 
     def lattice(self) -> Lattice | None:
@@ -125,33 +129,35 @@ class Approximations(Evidences):
             return None
         with self._lock:
             if self._lattice is None:
-                if self._all_laws is None:
-                    self._all_laws = self._collect_laws(None)
-                laws, index = self._all_laws
+                if self._all_gaussians is None:
+                    self._all_gaussians = self._collect_gaussians(None)
+                gaussians, index = self._all_gaussians
                 n = self.n_categories
-                self._lattice = Lattice.of(n, lambda c, later: float(laws[index[c, later], -1]))
+                self._lattice = Lattice.of(
+                    n, lambda c, later: float(gaussians[index[c, later], -1])
+                )
             return self._lattice
 
     def _make(self, sticks: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
-        """Packed laws of some sticks, one a row; several are made at the same time."""
-        laws = np.empty((len(sticks), self.law_size))
+        """Packed normal approximations of some sticks, one a row; several at the same time."""
+        gaussians = np.empty((len(sticks), self.gaussian_size))
 
         def fill(row: int) -> None:
-            law = self._get(*sticks[row])
-            laws[row] = law.packed
+            gaussian = self._get(*sticks[row])
+            gaussians[row] = gaussian.packed
             if sticks[row] in self._kept:
-                self._kept[sticks[row]] = law._replace(packed=laws[row])  # not twice
+                self._kept[sticks[row]] = gaussian._replace(packed=gaussians[row])  # not twice
 
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             # first those that the others start from
             list(pool.map(self._one_against_the_rest, sorted({c for c, _ in sticks})))
             list(pool.map(fill, range(len(sticks))))
-        return laws
+        return gaussians
 
     def _one_against_the_rest(self, category: int) -> Laplace:
         if category not in self._first:
-            parts = self.parts(category, self.all_but(category))
-            self._first[category] = self.sampler.approximate(parts, None)
+            roles = self.roles(category, self.all_but(category))
+            self._first[category] = self.sampler.approximate(roles, None)
         return self._first[category]
 
     def _get(self, category: int, later: int) -> Laplace:
@@ -161,6 +167,6 @@ class Approximations(Evidences):
         if (category, later) not in self._kept:
             if len(self._kept) >= self.capacity:
                 self._kept.clear()
-            parts = self.parts(category, later)
-            self._kept[category, later] = self.sampler.approximate(parts, first.mode)
+            roles = self.roles(category, later)
+            self._kept[category, later] = self.sampler.approximate(roles, first.mode)
         return self._kept[category, later]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pasb.orders.lattice import Lattice
 from pasb.orders.walk import HOT_SHARE, MOST_EVIDENCES, walk
-from pasb.sticks import ABSENT
+from pasb.sticks import Roles
 
 PEELED_EVIDENCES = 6000  # at most, roughly, for a first order
 
@@ -29,8 +29,8 @@ class Evidences(ABC):
     ----------
     counts : array of shape (n_categories,)
         Rows of each category, weighted.
-    stop, go_on : int
-        The binary labels of stopping and of going on.
+    roles : Roles
+        Those of rows that stop at a stick and that go on.
     n_jobs : int
         Walkers that search at the same time.
     """
@@ -40,11 +40,11 @@ class Evidences(ABC):
     hot_share = HOT_SHARE  # of them, spent with noise
     factor = 1.0  # log-evidences are this many times those of the counted rows
 
-    def __init__(self, counts: NDArray[np.float64], stop: int, go_on: int, n_jobs: int = 1):
+    def __init__(self, counts: NDArray[np.float64], roles: Roles, n_jobs: int = 1):
         self.counts = counts
         self.n_jobs = n_jobs
         self.n_categories = len(counts)
-        self.stop, self.go_on = stop, go_on
+        self._roles = roles
         self.everyone = 2**self.n_categories - 1
         self._searched: NDArray[np.int64] | None = None
         self._search = threading.Lock()
@@ -89,7 +89,7 @@ class Evidences(ABC):
         What a category costs on a stick is minus its log-evidence against those that are left,
         over its rows. So a large category that stands in the way of all others goes
         first, even if it cannot be told from them. With very many categories only the best
-        by their last figures are looked at anew.
+        by their last figures are looked at again.
         """
         left = list(range(self.n_categories))
         width = max(2, PEELED_EVIDENCES // self.n_categories)
@@ -126,14 +126,10 @@ class Evidences(ABC):
         """The set of all other categories."""
         return self.everyone & ~(1 << category)
 
-    def parts(self, category: int, later: int) -> NDArray[np.int8]:
-        """What the rows of each category are on a stick."""
-        parts = np.full(self.n_categories, ABSENT, dtype=np.int8)
-        for s in range(self.n_categories):
-            if later >> s & 1:
-                parts[s] = self.go_on
-        parts[category] = self.stop
-        return parts
+    def roles(self, category: int, later: int) -> NDArray[np.int8]:
+        """The role of each category on a stick."""
+        behind = np.array([s for s in range(self.n_categories) if later >> s & 1], dtype=np.int64)
+        return self._roles.against(category, behind, self.n_categories)
 
 
 def members(categories: NDArray[np.int64]) -> int:

@@ -38,8 +38,8 @@ def evidence_lattice(store: Approximations) -> Lattice:
         if absent:
             added = next(s for s in by_rows if absent >> s & 1)
             start = larger[category, later | 1 << added]
-        law = store.sampler.approximate(store.parts(category, later), start)
-        return law.log_evidence, law.mode.copy()  # without the rest of the law
+        found = store.sampler.approximate(store.roles(category, later), start)
+        return found.log_evidence, found.mode.copy()  # without the rest of what was found
 
     with ThreadPoolExecutor(store.n_jobs, thread_name_prefix="pasb") as pool:
         for size in range(n - 1, 0, -1):

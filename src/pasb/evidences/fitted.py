@@ -22,6 +22,7 @@ from pasb.binary.base import BinaryModel, PenalisedFits
 from pasb.evidences.base import Evidences
 from pasb.numerics.rows import Rows
 from pasb.orders.lattice import Lattice
+from pasb.sticks import Roles
 
 LATTICE_LIMIT = 7  # categories; S 2^(S-1) fits, 448 for 7
 MOST_ROWS = 1000  # more change little in which order is best, and fits cost in proportion
@@ -39,8 +40,8 @@ class FittedEvidences(Evidences):
     model : BinaryModel
         One with penalised fits.
     rows : Rows
-    stop, go_on : int
-        The binary labels of stopping and of going on.
+    roles : Roles
+        Those of rows that stop at a stick and that go on.
     n_jobs : int
         Fits that run at the same time.
     """
@@ -48,10 +49,10 @@ class FittedEvidences(Evidences):
     n_walkers = 1
     hot_share = 0.0
 
-    def __init__(self, model: BinaryModel, rows: Rows, stop: int, go_on: int, n_jobs: int = 1):
+    def __init__(self, model: BinaryModel, rows: Rows, roles: Roles, n_jobs: int = 1):
         few = rows.at_most(MOST_ROWS)
         counts = np.diff(few.bounds).astype(np.float64)
-        super().__init__(counts, stop, go_on, n_jobs)
+        super().__init__(counts, roles, n_jobs)
         self.most_evidences = max(200, 5 * self.n_categories)
         self.factor = rows.n_rows / few.n_rows
         self.n_starts = N_STARTS if self.n_categories < MANY_CATEGORIES else 1
@@ -95,12 +96,12 @@ class FittedEvidences(Evidences):
         try:
             if category not in self._first:
                 rng = np.random.default_rng(category)
-                parts = self.parts(category, self.all_but(category))
-                tried = [fits.fit(parts, fits.random_start(rng)) for _ in range(self.n_starts)]
+                roles = self.roles(category, self.all_but(category))
+                tried = [fits.fit(roles, fits.random_start(rng)) for _ in range(self.n_starts)]
                 value, self._first[category] = max(tried, key=lambda pair: pair[0])
                 if later == self.all_but(category):
                     return self.factor * value
-            value, _ = fits.fit(self.parts(category, later), self._first[category])
+            value, _ = fits.fit(self.roles(category, later), self._first[category])
             return self.factor * value
         finally:
             self._idle.put(fits)

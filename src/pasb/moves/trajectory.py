@@ -1,5 +1,10 @@
 """Hamiltonian trajectories of a stick's coefficients, whitened by their normal approximation.
 
+Changes the coefficients and precisions of the categories on sticks. Leaves the posterior of a
+stick invariant by the usual argument of Hamiltonian Monte Carlo: the steps are reversible, keep
+volume, and the error in energy decides. Applies to logistic and robit sticks whose approximations
+are known (`pasb.moves.whitened`). Costs a gradient, one pass over the stick's rows, for each step.
+
 With mode m and precision H of the approximation, the negative log-posterior is
 (b - m)'H(b - m) / 2 plus a rest that is small where the approximation is good. In the metric
 H the first part turns position and velocity into each other at unit speed, which needs no
@@ -20,16 +25,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from pasb.binary.coefficient_prior import coefficient_log_prior
 from pasb.binary.laplace import solve, unpacked
+from pasb.binary.linear_kernels import draw_precisions
 from pasb.binary.robit_kernels import residuals_and_sum, sum_alone
-from pasb.binary.t_law import LOGISTIC
-from pasb.numerics.rows import BLOCK, TILE, elementwise, summing
+from pasb.binary.t_link import LOGISTIC
+from pasb.moves.independence import ADOPTION, DECISION, PROPOSAL, REFRESH
+from pasb.numerics.compiled import elementwise, kernel, summing
+from pasb.numerics.rows import BLOCK, TILE
 from pasb.numerics.vector import vector_exp, vector_log1p_exp_neg
 from pasb.sticks import FAILURE, SUCCESS
-from pasb.variates.scalar import normal, open_stream, stream_key
+from pasb.variates.scalar import normal, open_stream, stream_key, uniform_at
 
 TURN = 2.0  # radians of a whole trajectory; the correlation over it is about cos(2) = -0.4
 STEPS = np.array([2, 3, 4, 6, 8, 12, 16])  # of a trajectory: the first that is accepted enough
@@ -40,7 +47,6 @@ N_LEADING, MANY_STEPS = 3, 8  # those that lead from the mode to where they star
 ZERO = np.int64(0)
 PROBE = np.int64(11)  # layer of the stream
 
-kernel = njit(cache=True, error_model="numpy", nogil=True)
 
 # mypy: disable-error-code="call-arg"
 
@@ -104,27 +110,27 @@ def _logistic_sum(eta, weights, sign):
 
 
 @kernel
-def slopes(setting, parts, coef, eta, residual, slope, sums):
+def slopes(regression, roles, coef, eta, residual, slope, sums):
     """Gradient of the log-posterior; `sums` get the log-likelihood of each category's rows.
 
     `coef`, padded, and `slope` have an entry for every column of the blocks; `eta` and
     `residual` are work space for one block.
     """
-    (blocks, weights, bounds), (ard, shape, rate), link = setting
+    (blocks, weights, bounds), (ard, shape, rate), link = regression
     slope[:] = 0.0
     sums[:] = 0.0
     for k in range(blocks.shape[0]):
         start = k * BLOCK
         predicted = False
-        for s in range(parts.shape[0]):
+        for s in range(roles.shape[0]):
             a, b = max(bounds[s] - start, 0), min(bounds[s + 1] - start, BLOCK)
-            if a >= b or (parts[s] != SUCCESS and parts[s] != FAILURE):
+            if a >= b or (roles[s] != SUCCESS and roles[s] != FAILURE):
                 continue
             if not predicted:
                 _predict(blocks[k], coef, eta)
                 residual[:] = 0.0
                 predicted = True
-            sign = 1.0 if parts[s] == SUCCESS else -1.0
+            sign = 1.0 if roles[s] == SUCCESS else -1.0
             h = weights[start + a : start + b]
             if link[0] == LOGISTIC:
                 _logistic_residuals(eta[a:b], h, sign, residual[a:b])
@@ -139,21 +145,21 @@ def slopes(setting, parts, coef, eta, residual, slope, sums):
 
 
 @kernel
-def log_likelihoods(setting, parts, coef, eta, sums):
+def log_likelihoods(regression, roles, coef, eta, sums):
     """The sums of `slopes`, bit by bit, without the gradient."""
-    (blocks, weights, bounds), _, link = setting
+    (blocks, weights, bounds), _, link = regression
     sums[:] = 0.0
     for k in range(blocks.shape[0]):
         start = k * BLOCK
         predicted = False
-        for s in range(parts.shape[0]):
+        for s in range(roles.shape[0]):
             a, b = max(bounds[s] - start, 0), min(bounds[s + 1] - start, BLOCK)
-            if a >= b or (parts[s] != SUCCESS and parts[s] != FAILURE):
+            if a >= b or (roles[s] != SUCCESS and roles[s] != FAILURE):
                 continue
             if not predicted:
                 _predict(blocks[k], coef, eta)
                 predicted = True
-            sign = 1.0 if parts[s] == SUCCESS else -1.0
+            sign = 1.0 if roles[s] == SUCCESS else -1.0
             h = weights[start + a : start + b]
             if link[0] == LOGISTIC:
                 sums[s] += _logistic_sum(eta[a:b], h, sign)
@@ -163,7 +169,7 @@ def log_likelihoods(setting, parts, coef, eta, sums):
 
 @summing
 def _multiply(scale, factor, vector, out):
-    """``out = S^-1 L L' S^-1 vector``: by the law's precision matrix."""
+    """``out = S^-1 L L' S^-1 vector``: by the approximation's precision matrix."""
     n = scale.shape[0]
     for j in range(n):
         out[j] = 0.0
@@ -220,7 +226,7 @@ def _kick(step, n_steps):
 
 
 @kernel
-def travel(setting, law, parts, n_steps, key, coef, slope, sums, work):
+def travel(regression, gaussian, roles, n_steps, key, coef, slope, sums, work):
     """Follow a trajectory from `coef` and return the log of the ratio that decides on its end.
 
     `slope` and `sums` are those of `coef`. `work` gets the coefficients, the slope and the sums
@@ -228,8 +234,8 @@ def travel(setting, law, parts, n_steps, key, coef, slope, sums, work):
     `coef` are padded.
     """
     new_coef, new_slope, new_sums, eta, residual, vectors = work
-    _, prior, _ = setting
-    mode, scale, factor, _, _ = unpacked(law)
+    _, prior, _ = regression
+    mode, scale, factor, _, _ = unpacked(gaussian)
     n = mode.shape[0]
     place, dual = vectors[0, :n], vectors[1, :n]  # b - m, and H times that
     velocity, momentum = vectors[2, :n], vectors[3, :n]  # likewise
@@ -257,31 +263,31 @@ def travel(setting, law, parts, n_steps, key, coef, slope, sums, work):
             place[v], velocity[v] = c * place[v] + s * velocity[v], c * velocity[v] - s * place[v]
             dual[v], momentum[v] = c * dual[v] + s * momentum[v], c * momentum[v] - s * dual[v]
             new_coef[v] = mode[v] + place[v]
-        slopes(setting, parts, new_coef, eta, residual, new_slope, new_sums)
+        slopes(regression, roles, new_coef, eta, residual, new_slope, new_sums)
     gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, *prior)
     return gain - 0.5 * _product(velocity, momentum)
 
 
 @kernel
-def enough_steps(setting, law, parts, work):
-    """The fewest steps in `STEPS` with which trajectories under a law are mostly accepted.
+def enough_steps(regression, gaussian, roles, work):
+    """The fewest steps in `STEPS` with which an approximation's trajectories are mostly accepted.
 
     It is found from a few of them, with random numbers that depend on nothing: the number
-    of steps is a function of the law and the rows. They start where a few trajectories of
+    of steps is a function of the approximation and the rows. They start where a few trajectories of
     many steps, none of them rejected, lead from the mode. `work` is that of `travel`.
     """
     new_coef, new_slope, new_sums, eta, residual, _ = work
-    n = unpacked(law)[0].shape[0]
+    n = unpacked(gaussian)[0].shape[0]
     n_padded = new_coef.shape[0]
     coef, slope = np.zeros(n_padded), np.zeros(n_padded)
     sums = np.zeros(new_sums.shape[0])
-    coef[:n] = unpacked(law)[0]
-    slopes(setting, parts, coef, eta, residual, slope, sums)
+    coef[:n] = unpacked(gaussian)[0]
+    slopes(regression, roles, coef, eta, residual, slope, sums)
     accepted = 0.0
     for trial in range(-N_LEADING, N_TRIALS * len(STEPS)):
         n_steps = STEPS[trial // N_TRIALS] if trial >= 0 else MANY_STEPS
         key = stream_key(ZERO, ZERO, ZERO, np.int64(N_LEADING + trial), ZERO, PROBE)
-        gain = travel(setting, law, parts, n_steps, key, coef[:n], slope, sums, work)
+        gain = travel(regression, gaussian, roles, n_steps, key, coef[:n], slope, sums, work)
         if trial < 0:
             coef[:] = new_coef
             slope[:] = new_slope
@@ -293,3 +299,39 @@ def enough_steps(setting, law, parts, work):
                 return n_steps
             accepted = 0.0
     return STEPS[-1]
+
+
+@kernel
+def follow(regression, gaussian, number, roles, stick, place, cached, work, keys):
+    """A trajectory of the stick's category, and new precisions; steps, and whether it was accepted.
+
+    `number` says which approximation `gaussian` is. `cached` is ``(known, slope, sums, steps)``:
+    for each category the approximation that its slope and sums belong to, or -1; slopes
+    (n_categories, padded columns) and sums (n_categories, n_categories) at its coefficients; and
+    for each approximation the steps of its trajectories, 0 while they are not known. All of it
+    follows from the state. The table gets what the stick needs.
+    """
+    order, coef, precision, accept, reject = place
+    known, slope, sums, steps = cached
+    new_coef, new_slope, new_sums, eta, residual, _ = work
+    _, prior, _ = regression
+    c, n = order[stick], coef.shape[1]
+    if known[c] != number:
+        new_coef[:n] = coef[c]
+        slopes(regression, roles, new_coef, eta, residual, slope[c], sums[c])
+        known[c] = number
+    key = stream_key(*keys, stick, REFRESH, PROPOSAL)
+    n_steps = steps[number]
+    gain = travel(regression, gaussian, roles, n_steps, key, coef[c], slope[c], sums[c], work)
+    key = stream_key(*keys, stick, REFRESH, DECISION)
+    accepted = math.log(uniform_at(key, ZERO)) < gain
+    if accepted:
+        coef[c] = new_coef[:n]
+        slope[c] = new_slope
+        sums[c] = new_sums
+    key = stream_key(*keys, stick, REFRESH, ADOPTION)
+    draw_precisions(coef[c], *prior, key, precision[c])
+    accept[c, c] = sums[c, c]
+    for j in range(stick + 1, order.shape[0]):
+        reject[c, order[j]] = sums[c, order[j]]
+    return n_steps, accepted

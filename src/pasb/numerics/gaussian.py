@@ -1,9 +1,9 @@
-"""Draw from a normal law that is given by its precision matrix and linear term.
+"""Draw from a normal distribution that is given by its precision matrix and linear term.
 
 Precision matrices of the form diag(alpha) + X'WX may mix scales of many decades.
 They are equilibrated to a unit diagonal first; should Cholesky fail nevertheless, a
 QR decomposition of [sqrt(W) X; sqrt(alpha)] gives the same factor without forming
-the matrix, hence the same law. The linear term goes through it row by row too: summed up,
+the matrix, hence the same distribution. The linear term goes through it row by row too: summed up,
 a heavy row's share would drown those of the others. The caller counts how often that happened.
 """
 
@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from pasb.numerics.rows import summing
+from pasb.numerics.compiled import kernel, summing
 from pasb.variates.scalar import normal, open_stream, uniform
 
 LAPACK_FROM = 96  # columns; below, the plain loop beats the call
@@ -41,7 +40,7 @@ def _cholesky_in_place(matrix):
     return True
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def equilibrated_cholesky(precision, scale, factor):
     """Factor ``diag(scale) precision diag(scale)``, which has a unit diagonal.
 
@@ -62,7 +61,7 @@ def equilibrated_cholesky(precision, scale, factor):
     return _lapack_cholesky(factor)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def _lapack_cholesky(factor):
     n = factor.shape[0]
     for i in range(n):
@@ -75,7 +74,7 @@ def _lapack_cholesky(factor):
     return np.min(np.diag(factor)) > 1e-7
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def solve_lower(factor, scale, linear, out):
     """``out = L^-1 S linear``, S = diag(scale)."""
     for i in range(factor.shape[0]):
@@ -85,7 +84,7 @@ def solve_lower(factor, scale, linear, out):
         out[i] = total / factor[i, i]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def _add_noise_and_solve(factor, scale, key, out):
     """``out = S L^-T (out + z)`` with z standard normal, S = diag(scale)."""
     n = factor.shape[0]
@@ -100,7 +99,7 @@ def _add_noise_and_solve(factor, scale, key, out):
         out[i] *= scale[i]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def draw_from_precision(precision, linear, key, scale, factor, out):
     """Draw ``out`` from N(precision^-1 linear, precision^-1); False if Cholesky failed.
 
@@ -114,7 +113,7 @@ def draw_from_precision(precision, linear, key, scale, factor, out):
     return True
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def draw_around(mode, scale, factor, wide_share, width, key, out):
     """``out = mode + s S L^-T z`` with z standard normal and s = 1, or s = width.
 
@@ -134,7 +133,7 @@ def draw_around(mode, scale, factor, wide_share, width, key, out):
         out[i] = mode[i] + stretch * scale[i] * out[i]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def squared_distance(mode, scale, factor, at):
     """``|L' S^-1 (at - mode)|^2``: the squared distance in the metric of the precision."""
     n = mode.shape[0]
@@ -147,11 +146,11 @@ def squared_distance(mode, scale, factor, at):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, scale, out):
     """Draw from N(Q^-1 b, Q^-1), Q = A + X'WX and b = A centre + X' linear_weights, by QR.
 
-    W = diag(weights), A = diag(alpha). Same law and, to rounding, the same draw as
+    W = diag(weights), A = diag(alpha). Same distribution and, to rounding, the same draw as
     `draw_from_precision`; the condition number that matters is the square root of Q's. X is
     given in blocks of rows, transposed; rows without weight do not count.
     """

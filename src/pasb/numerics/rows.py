@@ -13,30 +13,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pasb.numerics.compiled import elementwise, summing
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.work_space import WorkSpaces
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
 LEAST_ROWS = 20  # that stay of a category, where it has as many
 TILE = 4  # columns; the Gram kernel keeps TILE x TILE sums in registers
-
-# Sums may be reassociated (that is what vectorising a sum means), but the result is
-# one fixed function of its input: the same code runs whatever the number of threads.
-# Inlined by force, because LLVM may otherwise inline a function that was just compiled
-# and call the same one where it comes from the cache, with other roundings.
-summing = njit(
-    cache=True,
-    error_model="numpy",
-    nogil=True,
-    forceinline=True,
-    fastmath={"reassoc", "contract", "nsz", "arcp"},
-)
-elementwise = njit(
-    cache=True, error_model="numpy", nogil=True, forceinline=True, fastmath={"contract"}
-)
 
 
 @dataclass(frozen=True)

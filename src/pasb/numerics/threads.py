@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Self
+
+from threadpoolctl import threadpool_limits
 
 # Does its part of a sweep, and says what can be done next.
 Task = Callable[[], "Iterable[Task] | None"]
@@ -139,3 +142,30 @@ class _Batch:
                 self.change.wait()
         if self.error is not None:
             raise self.error
+
+
+_blas_lock = threading.Lock()
+_blas_users = 0
+_blas_limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread while any run samples.
+
+    BLAS threads beside the chains' threads slow both down, and sums would depend on
+    their number. The first run to enter sets the limit, the last to leave lifts it.
+    """
+    global _blas_users, _blas_limits
+    with _blas_lock:
+        _blas_users += 1
+        if _blas_users == 1:
+            _blas_limits = threadpool_limits(1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limits is not None:
+                _blas_limits.restore_original_limits()
+                _blas_limits = None

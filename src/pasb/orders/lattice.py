@@ -14,13 +14,15 @@ are bit masks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from heapq import nlargest
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+
+from pasb.numerics.compiled import kernel
 
 
 class Lattice(NamedTuple):
@@ -54,19 +56,13 @@ class Lattice(NamedTuple):
     def of(cls, n_categories: int, log_evidence: Callable[[int, int], float]) -> Lattice:
         """Fill the lattice; `log_evidence(c, R)` is called once for every stick."""
         sticks = np.full((n_categories, 2**n_categories), -np.inf)
-        sets = np.full(2**n_categories, -np.inf)
+        sets = np.empty(2**n_categories)
         for members in range(1, 2**n_categories):
             inside = [c for c in range(n_categories) if members >> c & 1]
-            if len(inside) == 1:
-                sets[members] = 0.0
-                continue
-            for c in inside:
+            for c in inside if len(inside) > 1 else ():
                 rest = members & ~(1 << c)
                 sticks[c, rest] = log_evidence(c, rest)
-            # subsets have smaller masks, so they are filled already
-            sets[members] = logsumexp(
-                [sticks[c, members & ~(1 << c)] + sets[members & ~(1 << c)] for c in inside]
-            )
+        sum_over_orders(sticks, sets)
         return cls(sticks, sets)
 
     @property
@@ -152,17 +148,49 @@ class Lattice(NamedTuple):
         """Draw an order; `uniforms` has one number in (0, 1) for each stick."""
         left, order = len(self.sets) - 1, []
         for u in uniforms[: self.n_categories - 1]:
-            inside = self._inside(left)
-            rests = [left & ~(1 << c) for c in inside]
-            logs = np.array(
-                [
-                    self.sticks[c, rest] + self.sets[rest]
-                    for c, rest in zip(inside, rests, strict=True)
-                ]
-            )
-            steps = np.cumsum(np.exp(logs - self.sets[left]))
-            chosen = min(int(np.searchsorted(steps, u * steps[-1])), len(inside) - 1)
-            order.append(inside[chosen])
-            left = rests[chosen]
+            chosen = draw_first(self.sticks, self.sets, left, u)
+            order.append(chosen)
+            left &= ~(1 << chosen)
         order.append(left.bit_length() - 1)
         return np.array(order, dtype=np.int64)
+
+
+@kernel
+def sum_over_orders(sticks, sets):
+    """Fill ``sets[R]``, log Z(R), from ``sticks[c, R]``, log M(c, R)."""
+    n_categories = sticks.shape[0]
+    sets[0] = -np.inf
+    for members in range(1, sets.shape[0]):  # subsets have smaller masks: they are filled already
+        if members & (members - 1) == 0:
+            sets[members] = 0.0  # one category
+            continue
+        top = -np.inf
+        for c in range(n_categories):
+            if members >> c & 1:
+                rest = members & ~(1 << c)
+                top = max(top, sticks[c, rest] + sets[rest])
+        sets[members] = top
+        if top == -np.inf:
+            continue
+        total = 0.0
+        for c in range(n_categories):
+            if members >> c & 1:
+                rest = members & ~(1 << c)
+                total += math.exp(sticks[c, rest] + sets[rest] - top)
+        sets[members] = top + math.log(total)
+
+
+@kernel
+def draw_first(sticks, sets, members, u):
+    """Which category leads a set, drawn with the uniform variate `u`."""
+    chosen, total = -1, 0.0
+    for c in range(sticks.shape[0]):
+        if members >> c & 1:
+            rest = members & ~(1 << c)
+            share = math.exp(sticks[c, rest] + sets[rest] - sets[members])
+            if share > 0.0:
+                chosen = c
+                total += share
+                if u < total:
+                    break
+    return chosen

@@ -16,9 +16,9 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pasb.numerics.compiled import kernel
 from pasb.sticks import Direction, accept_reject
 
 
@@ -61,7 +61,7 @@ class OrderTable(NamedTuple):
         return order_log_likelihood(self.accept, self.reject, order)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def order_log_likelihood(accept, reject, order):
     """Log-likelihood of an order, from the table."""
     total = 0.0

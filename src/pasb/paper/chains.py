@@ -17,11 +17,13 @@ from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.covariates.scaling import Scaling
+from pasb.moves.base import State
 from pasb.numerics.rows import Rows
+from pasb.numerics.threads import one_blas_thread
 from pasb.paper.cells import Context
 from pasb.paper.models import SOFTPLUS_PRIOR
-from pasb.sampling.run import one_blas_thread
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 
 OUR_SHAPE = 2.0
 

@@ -9,11 +9,8 @@ kernels keep these sums: shrinking costs nothing, and the margin 1 becomes lambd
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from pasb.numerics.rows import summing
-
-kernel = njit(cache=True, error_model="numpy", nogil=True)
+from pasb.numerics.compiled import kernel, summing
 
 
 @summing

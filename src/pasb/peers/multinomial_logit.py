@@ -22,12 +22,12 @@ from pasb.covariates.monitored import choose_monitored_rows
 from pasb.covariates.scaling import Scaling
 from pasb.errors import ConvergenceWarning
 from pasb.numerics.rows import Rows
+from pasb.numerics.threads import one_blas_thread
 from pasb.peers.multinomial_logit_chain import SoftmaxDraws, sample_chain
 from pasb.peers.multinomial_logit_kernels import softmax_probabilities
 from pasb.posterior.advice import ESS_LIMIT, RHAT_LIMIT
 from pasb.posterior.diagnostics import Diagnostics
 from pasb.sampling.fingerprint import seed_of
-from pasb.sampling.run import one_blas_thread
 
 CELLS = 2**22  # probabilities in memory at a time while they are averaged
 

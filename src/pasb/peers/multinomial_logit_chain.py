@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.coefficient_prior import CoefficientPrior
-from pasb.binary.logistic_kernels import normals
+from pasb.binary.linear_kernels import standard_normals
 from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.peers.multinomial_logit_kernels import softmax_log_likelihood, softmax_sweep
 from pasb.variates.scalar import stream_key
@@ -65,7 +65,7 @@ def sample_chain(
     shape = (rows.n_categories - 1, rows.n_columns)
     coef = np.empty(shape)
     for s in range(shape[0]):
-        normals(np.uint64(stream_key(*stream, 0, s, 0, START)), coef[s])
+        standard_normals(np.uint64(stream_key(*stream, 0, s, 0, START)), coef[s])
     precision = np.full(shape, prior.shape / prior.rate)
     eta = np.empty((shape[0], rows.blocks.shape[0] * rows.blocks.shape[2]))
     linear_predictors(rows.blocks, padded(coef, rows.blocks.shape[1]), eta)

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from pasb.binary.logistic_kernels import draw_precisions, kernel
+from pasb.binary.linear_kernels import draw_precisions
+from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
 from pasb.numerics.rows import linear_predictors, weighted_gram
 from pasb.variates.scalar import open_stream, polya_gamma, stream_key

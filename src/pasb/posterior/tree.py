@@ -43,7 +43,7 @@ def posterior_tree(model: Any) -> xarray.DataTree:
     stats = xarray.Dataset(
         {
             "lp": (SAMPLED, draws.log_likelihood),
-            "swaps_accepted": (SAMPLED, draws.swaps_accepted),
+            **{name: (SAMPLED, counts) for name, counts in draws.statistics.items()},
         },
         coords=chains,
     )

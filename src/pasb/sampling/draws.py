@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,8 +20,7 @@ class Draws:
     directions: tuple[Direction, ...]  # of each chain
     order: NDArray[np.int64]
     log_likelihood: NDArray[np.float64]
-    swaps_accepted: NDArray[np.int64]
-    swap_acceptance: NDArray[np.float64]  # of each chain, warm-up included
+    statistics: dict[str, NDArray[np.int64]]  # what moves counted since the draw before
     guards: dict[str, int]
     n_warmup: int  # sweeps of warm-up that were done
     interrupted: bool = False
@@ -52,8 +52,7 @@ class Draws:
             directions=tuple(self.directions[chain] for chain in chains),
             order=self.order[chains, draws][:, None],
             log_likelihood=self.log_likelihood[chains, draws][:, None],
-            swaps_accepted=self.swaps_accepted[chains, draws][:, None],
-            swap_acceptance=self.swap_acceptance[chains],
+            statistics={k: v[chains, draws][:, None] for k, v in self.statistics.items()},
         )
 
     def of_direction(self, direction: Direction) -> NDArray[np.int64]:
@@ -86,22 +85,29 @@ def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Dr
     if n_draws == 0:
         # stopped in the warm-up: the states reached are better than nothing
         for chain in chains:
-            chain.keep(0, 0)
+            chain.keep(0)
         n_draws = 1
     # a copy only where some draws were not made
     kept = {name: np.ascontiguousarray(values[:, :n_draws]) for name, values in trace.items()}
     guards: dict[str, int] = {}
-    for sampler in {id(chain.sweeper.sampler): chain.sweeper.sampler for chain in chains}.values():
-        for name, count in sampler.guards.items():
+    for chain in chains:
+        for name, count in chain.guards.items():
             guards[name] = guards.get(name, 0) + count
     return Draws(
-        directions=tuple(chain.sweeper.problem.direction for chain in chains),
+        directions=tuple(chain.problem.direction for chain in chains),
         order=kept.pop("order"),
         log_likelihood=kept.pop("log_likelihood"),
-        swaps_accepted=kept.pop("swaps_accepted"),
+        statistics=_by_name(chains[0].tally.names, kept.pop("statistics")),
         parameters=kept,
-        swap_acceptance=np.array([chain.info().swap_acceptance for chain in chains]),
         guards=guards,
         n_warmup=min(chains[0].schedule.n_warmup, min(chain.n_done for chain in chains)),
         interrupted=stopped and not all(chain.finished for chain in chains),
     )
+
+
+def _by_name(names: Sequence[str], counts: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Counts (chain, draw) by name; what two moves counted under one name is added up."""
+    out: dict[str, NDArray[np.int64]] = {}
+    for k, name in enumerate(names):
+        out[name] = out[name] + counts[..., k] if name in out else counts[..., k].copy()
+    return out

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pasb.errors import CheckpointError
-from pasb.sampling.chain import Schedule
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem, Schedule
 from pasb.storage.checkpoint import Checkpoint
 
 

@@ -47,7 +47,7 @@ class Progress:
             expand=True,
         )
         self._tasks = {
-            chain.index: self._bar.add_task("", total=chain.schedule.n_sweeps, **_fields(chain))
+            id(chain): self._bar.add_task("", total=chain.schedule.n_sweeps, **_fields(chain))
             for chain in chains
         }
 
@@ -63,7 +63,7 @@ class Progress:
     def show(self, chain: Chain) -> None:
         """Show where a chain stands."""
         if self._bar is not None:
-            self._bar.update(self._tasks[chain.index], completed=chain.n_done, **_fields(chain))
+            self._bar.update(self._tasks[id(chain)], completed=chain.n_done, **_fields(chain))
 
 
 def _fields(chain: Chain) -> dict:

@@ -10,8 +10,10 @@ import numpy as np
 from scipy.stats import chi2, ks_2samp
 
 from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.moves.base import State
 from pasb.numerics.rows import BLOCK, Rows, blocked
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, FAILURE, SUCCESS, simulate_categories
 from pasb.testing.findings import ConformityError
 

@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from pasb.binary.base import Approximable, BinaryModel, Keys, Parameters
+from pasb.moves.base import State
 from pasb.numerics.rows import Rows, blocked
-from pasb.sampling.sweep import Problem, State, Sweeper
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import Direction, simulate_categories
 from pasb.testing.findings import ConformityError
 

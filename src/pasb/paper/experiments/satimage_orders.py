@@ -22,7 +22,7 @@ from pasb.paper.fitting import fitted_model
 from pasb.paper.markdown import number, table
 from pasb.paper.models import BUDGETS, Run, softplus
 from pasb.paper.subset import some_rows
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

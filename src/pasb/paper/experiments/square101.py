@@ -15,7 +15,7 @@ from pasb.paper.cells import SCHEMES, Cell, Context, largest
 from pasb.paper.chains import rows_of, run_chains, softplus_model
 from pasb.paper.experiments.base import Experiment, Results
 from pasb.paper.markdown import number, table
-from pasb.sampling.sweep import Problem
+from pasb.sampling.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

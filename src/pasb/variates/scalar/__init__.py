@@ -12,7 +12,7 @@ from pasb.variates.scalar.gammas import gamma, log_gamma
 from pasb.variates.scalar.inverse_gaussians import inverse_gaussian
 from pasb.variates.scalar.poissons import poisson, zero_truncated_poisson
 from pasb.variates.scalar.polya_gammas import polya_gamma, polya_gamma_exact, three_gammas
-from pasb.variates.scalar.stream import next_bits, open_stream, stream_key, uniform
+from pasb.variates.scalar.stream import next_bits, open_stream, stream_key, uniform, uniform_at
 from pasb.variates.scalar.truncated import truncated_exponential, truncated_normal, truncated_t
 from pasb.variates.scalar.ziggurat import exponential, normal
 
@@ -36,5 +36,6 @@ __all__ = [
     "truncated_normal",
     "truncated_t",
     "uniform",
+    "uniform_at",
     "zero_truncated_poisson",
 ]

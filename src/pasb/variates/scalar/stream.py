@@ -105,3 +105,10 @@ def uniform(stream):
     # would round to one.
     value = (np.float64(np.int64(bits >> _MANTISSA_SHIFT)) + 0.5) * 2.0**-52
     return value, stream
+
+
+@sampler
+def uniform_at(key, row):
+    """Return the first uniform variate of a row's stream, for a single decision."""
+    value, _ = uniform(open_stream(key, row))
+    return value

@@ -1,25 +1,38 @@
-"""Metropolis swaps of two categories (the paper's MH step, section 3.2).
+"""Plain swaps of two categories in the order, their coefficients as they are.
 
-A proposal needs only the table of `pasb.orders.table`, so a sweep can afford hundreds.
+Changes the order. The pair of sticks is drawn uniformly, as in the paper, and the swap is accepted
+with the Metropolis ratio of the likelihoods, times that of pseudo-prior over prior where the
+reference changes. By the order table (`pasb.orders.table`) a proposal costs O(S) whatever the
+number of rows, so hundreds of them are made in a sweep. Applies to every model where the order is
+inferred.
 """
 
 from __future__ import annotations
 
 import math
 
-from numba import njit
-
+from pasb.binary.base import Keys
+from pasb.moves.base import Move, State
+from pasb.numerics.compiled import kernel
+from pasb.orders.table import OrderTable
 from pasb.variates.scalar import open_stream, uniform
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def uniform_at(key, row):
-    """Return the first uniform variate of a row's stream, for decisions taken in Python."""
-    value, _ = uniform(open_stream(key, row))
-    return value
+class Swap(Move):
+    """Metropolis swaps of two categories."""
+
+    statistics = ("swap_proposed", "swap_accepted")
+
+    def __init__(self, table: OrderTable, n_proposals: int):
+        super().__init__()
+        self.table, self.n = table, n_proposals
+
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        key = keys.at(len(state.order))
+        self.counted += self.n, swap_moves(*self.table, state.order, self.n, key)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def swap_gain(accept, reject, reference, order, a, b):
     """Gain in the log of the target when the categories on sticks a < b trade places."""
     u = order[a]
@@ -33,7 +46,7 @@ def swap_gain(accept, reject, reference, order, a, b):
     return gain
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel
 def swap_moves(accept, reject, reference, order, n_proposals, key):
     """Propose `n_proposals` swaps, change `order` in place, count the accepted ones.
 

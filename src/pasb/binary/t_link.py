@@ -17,10 +17,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from pasb.numerics.compiled import kernel
+
 N_PIECES, DEGREE = 256, 9
 LOGISTIC = 0.0  # degrees of freedom that stand for the logistic link
 
-kernel = njit(cache=True, error_model="numpy", nogil=True)
 inlined = njit(cache=True, error_model="numpy", nogil=True, forceinline=True)
 
 
@@ -116,14 +117,14 @@ def t_pieces(df: float) -> NDArray[np.float64]:
     return pieces
 
 
-def logistic_law() -> tuple[float, float, NDArray[np.float64]]:
-    """What stands for the logistic link in the place of a t law."""
+def logistic_link() -> tuple[float, float, NDArray[np.float64]]:
+    """What stands for the logistic link in the place of a t distribution."""
     nothing = np.zeros((0, DEGREE + 1))
     nothing.setflags(write=False)
     return LOGISTIC, 0.0, nothing
 
 
-def t_law(df: float) -> tuple[float, float, NDArray[np.float64]]:
+def t_link(df: float) -> tuple[float, float, NDArray[np.float64]]:
     """Degrees of freedom, constant and pieces, as compiled code takes them."""
     return df, t_constant(df), t_pieces(df)
 

@@ -1,0 +1,93 @@
+"""Chains in threads, rows in memory: the kernels release Python's lock.
+
+Every chain is a group of its own and has a `Sweeper`. As many chains run at the same time as there
+are threads; threads that have no chain, or none any more, help the others within their sweeps
+(`pasb.numerics.threads`). Sums over rows are taken block by block in a fixed order, so the draws do
+not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import monotonic
+
+import numpy as np
+
+from pasb.evidences.approximations import Approximations
+from pasb.evidences.base import Evidences
+from pasb.numerics.threads import Helpers
+from pasb.sampling.chain import Chain
+from pasb.sampling.engine import AfterSweep, Engine
+from pasb.sampling.problem import Problem, Schedule
+from pasb.sampling.sweep import Sweeper
+
+
+class ThreadEngine(Engine):
+    """Chains in `n_jobs` threads."""
+
+    def __init__(self, n_jobs: int = 1):
+        self.n_jobs = n_jobs
+        self.helpers = Helpers()
+        self.sweepers: dict[int, Sweeper] = {}  # by the identity of the chain
+
+    def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
+        shared: dict[int, tuple[Approximations | None, Evidences | None]] = {}
+        out = []
+        for k, problem in enumerate(problems):
+            if id(problem) not in shared:
+                exact = problem.scheme == "exact"
+                surrogate = problem.surrogate(self.n_jobs)
+                approximations = problem.approximations(self.n_jobs) if exact else None
+                shared[id(problem)] = approximations, surrogate
+            own = shared[id(problem)]
+            sweeper = Sweeper(problem, *own, schedule.settling, self.helpers)
+            sampler = sweeper.sampler
+            chain = Chain(k, problem, schedule, sweeper.tally, sampler.guards, sampler.start)
+            self.sweepers[id(chain)] = sweeper
+            out.append(chain)
+        return out
+
+    def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
+        return [[chain] for chain in chains]
+
+    def begin(self, n_groups: int) -> int:  # noqa: D102
+        self.helpers.add(max(0, self.n_jobs - n_groups))
+        n_threads = max(1, min(self.n_jobs, len(self.sweepers)))
+        for sweeper in self.sweepers.values():
+            sweeper.sampler.reserve(n_threads)
+        return n_threads
+
+    def group_ended(self, n_left: int) -> None:  # noqa: D102
+        if n_left < self.n_jobs:
+            self.helpers.add()  # no chain waits for this thread
+
+    def resume(self, chain: Chain) -> None:  # noqa: D102
+        assert chain.state is not None
+        self.sweepers[id(chain)].resume(chain.state)
+
+    def advance(  # noqa: D102
+        self,
+        group: Sequence[Chain],
+        until: int,
+        seconds: float = float("inf"),
+        after_sweep: AfterSweep | None = None,
+    ) -> None:
+        (chain,) = group
+        sweeper = self.sweepers[id(chain)]
+        until = min(until, chain.schedule.n_sweeps)
+        deadline = monotonic() + seconds
+        if chain.state is None:
+            chain.state = sweeper.start(chain.keys)
+        while chain.n_done < until:
+            try:
+                sweeper.sweep(chain.state, chain.keys)
+            except np.linalg.LinAlgError as error:
+                raise chain.diverged(str(error)) from error
+            chain.after_sweep()
+            if after_sweep is not None and after_sweep(chain):
+                break
+            if monotonic() > deadline:
+                break
+
+    def __exit__(self, *exception: object) -> None:
+        self.helpers.__exit__(None, None, None)

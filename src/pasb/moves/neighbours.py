@@ -1,0 +1,105 @@
+"""Neighbours in the order trade places, with new coefficients for the sticks that change.
+
+Changes the order, and the coefficients and precisions of two categories. When neighbours c and d
+trade places only two sticks change: (c, R + d), (d, R) become (d, R + c), (c, R), with R the set
+behind both; at the end of the order only one does, for the reference has no coefficients. Both get
+coefficients from normal approximations of the new sticks, and an independence move
+(`pasb.moves.independence`) decides. Applies to models with normal approximations where the order is
+inferred. Costs up to two passes over all rows a proposal, most of which end before the first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pasb.binary.base import Keys
+from pasb.evidences.approximations import Approximations
+from pasb.evidences.base import members
+from pasb.moves.base import Move, State
+from pasb.moves.independence import CHOICE, NEIGHBOURS, Independence, independence_move
+from pasb.numerics.compiled import kernel
+from pasb.variates.scalar import stream_key, uniform_at
+
+ZERO = np.int64(0)
+
+
+# mypy: disable-error-code="call-arg"
+
+
+class Neighbours(Move):
+    """Proposals to swap neighbours, `n_proposals` a sweep."""
+
+    statistics = ("neighbours_proposed", "neighbours_accepted")
+
+    def __init__(self, propose: Independence, approximations: Approximations, n_proposals: int):
+        super().__init__()
+        self.propose, self.approximations, self.n = propose, approximations, n_proposals
+
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        order = state.order
+        for number in range(self.n):
+            sticks = np.empty((4, 3), dtype=np.int64)
+            a, n_changed = choose_neighbours(order, tuple(keys), np.int64(number), sticks)
+            sticks = sticks[: 2 * n_changed]
+            sets = tuple(
+                (c, members(order[start:]) | (1 << extra if extra >= 0 else 0))
+                for c, extra, start in sticks.tolist()
+            )
+            gaussians = self.approximations.gaussians(sets)
+            accepted = self.propose(state, keys, sticks, gaussians, n_changed, number, NEIGHBOURS)
+            if accepted:
+                order[a], order[a + 1] = order[a + 1], order[a]
+            self.counted += 1, accepted
+
+
+@kernel
+def choose_neighbours(order, keys, number, sticks):
+    """Choose two neighbours; where the first is, and how many sticks change.
+
+    The first rows of `sticks`, (4, 3), become the sticks as they are, the next as they would be.
+    """
+    last = order.shape[0] - 1
+    key = stream_key(*keys, number, NEIGHBOURS, CHOICE)
+    a = int(uniform_at(key, ZERO) * last)
+    c, d = order[a], order[a + 1]
+    n_changed = 2 if a + 1 < last else 1
+    sticks[0, 0], sticks[0, 1] = c, d
+    sticks[n_changed, 0], sticks[n_changed, 1] = d, c
+    if n_changed == 2:
+        sticks[1, 0], sticks[1, 1] = d, -1
+        sticks[3, 0], sticks[3, 1] = c, -1
+    sticks[:, 2] = a + 2
+    return a, n_changed
+
+
+@kernel
+def swap_neighbours(regression, forward, place, gaussians, index, proposed, keys, number, sticks):
+    """One proposal, where all approximations are known; where the first was, or -1 if rejected.
+
+    ``index[c, R]`` is the row of `gaussians` of category c with the set R behind it.
+    """
+    order = place[0]
+    a, n_changed = choose_neighbours(order, keys, number, sticks)
+    gaussian_of = np.empty(4, dtype=np.int64)
+    behind = 0
+    for j in range(a + 2, order.shape[0]):
+        behind |= 1 << order[j]
+    for k in range(2 * n_changed):
+        extra = sticks[k, 1]
+        gaussian_of[k] = index[sticks[k, 0], behind | (1 << extra) if extra >= 0 else behind]
+    if not independence_move(
+        regression,
+        forward,
+        place,
+        sticks[: 2 * n_changed],
+        gaussians,
+        gaussian_of,
+        n_changed,
+        proposed,
+        keys,
+        number,
+        NEIGHBOURS,
+    ):
+        return -1
+    order[a], order[a + 1] = order[a + 1], order[a]
+    return a

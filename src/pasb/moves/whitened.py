@@ -1,0 +1,210 @@
+"""A sweep of logistic or robit sticks in one compiled call: trajectories, mirror image, neighbours.
+
+Changes coefficients, precisions and the order, by moves that each leave the posterior invariant:
+for every stick a stretch (`pasb.binary.stretch`) where its posterior is far from normal, and a
+trajectory (`pasb.moves.trajectory`); then the mirror image (`pasb.moves.mirror`) and proposals to
+swap neighbours (`pasb.moves.neighbours`). Applies where the approximations of all sticks that there
+can be are known: with a fixed order, or with few enough categories for the lattice. Costs about
+two passes over the rows of each stick.
+
+It is one call because a sweep of a small table takes some ten microseconds, and calls from Python
+would take as long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import Keys
+from pasb.binary.linear import LinearSampler
+from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
+from pasb.binary.stretch import stretch
+from pasb.moves.base import Move, State
+from pasb.moves.mirror import mirror
+from pasb.moves.neighbours import swap_neighbours
+from pasb.moves.trajectory import STEPS, enough_steps, follow
+from pasb.numerics.compiled import kernel
+from pasb.numerics.rows import BLOCK
+from pasb.orders.table import OrderTable, order_log_likelihood
+from pasb.sticks import ABSENT, FAILURE, SUCCESS, assign_roles
+from pasb.variates.scalar import stream_key
+
+FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
+MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
+N_STRETCHES = np.int64(2)  # a plain int would be compiled as a constant
+
+# mypy: disable-error-code="call-arg"
+
+
+class Whitened(Move):
+    """Trajectories of all sticks, and moves of the order where it is inferred.
+
+    Parameters
+    ----------
+    sampler : LinearSampler
+    table : OrderTable
+        Of which only what the sticks of the present order need is kept up to date.
+    gaussians, index : array
+        Packed approximations, and ``index[c, R]``, the row of category c with the set R behind
+        it; with a fixed order ``index[j, 0]`` is that of stick j.
+    forward, infers : bool
+        Whether sticks stop on success; whether the order is sampled.
+    """
+
+    statistics = (
+        "trajectory_proposed",
+        "trajectory_accepted",
+        "trajectory_steps",
+        "stretch_proposed",
+        "stretch_accepted",
+        "mirror_accepted",
+        "neighbours_proposed",
+        "neighbours_accepted",
+    )
+    evaluates = True
+
+    def __init__(
+        self,
+        sampler: LinearSampler,
+        table: OrderTable,
+        gaussians: NDArray[np.float64],
+        index: NDArray[np.int64],
+        forward: bool,
+        infers: bool,
+    ):
+        super().__init__()
+        self.sampler, self.table = sampler, table
+        self.gaussians, self.index = gaussians, index
+        self.forward, self.infers = forward, infers
+        n_categories, n_padded = sampler.rows.n_categories, sampler.rows.blocks.shape[1]
+        self.known = np.full(n_categories, -1, dtype=np.int64)
+        self.cached = (  # see `pasb.moves.trajectory.follow`
+            self.known,
+            np.zeros((n_categories, n_padded)),
+            np.zeros((n_categories, n_categories)),
+            np.zeros(len(gaussians), dtype=np.int64),
+        )
+        self.work = (  # see `pasb.moves.trajectory.travel`
+            np.zeros(n_padded),
+            np.zeros(n_padded),
+            np.zeros(n_categories),
+            np.zeros(BLOCK),
+            np.zeros(BLOCK),
+            np.zeros((5, n_padded)),
+        )
+
+    def forget(self) -> None:
+        """Another move changed the coefficients: slopes and sums have to be computed again."""
+        self.known[:] = -1
+
+    def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        parameters, table = state.parameters, self.table
+        place = (
+            state.order,
+            parameters["coef"],
+            parameters["precision"],
+            table.accept,
+            table.reject,
+        )
+        with self.sampler.space() as space:
+            state.log_likelihood = whitened_sweep(
+                self.sampler.regression,
+                self.forward,
+                self.infers,
+                place,
+                self.gaussians,
+                self.index,
+                self.cached,
+                self.work,
+                space.proposed,
+                self.counted,
+                tuple(keys),
+            )
+
+
+@kernel
+def whitened_sweep(
+    regression,
+    forward,
+    infers,
+    place,
+    gaussians,
+    index,
+    cached,
+    work,
+    proposed,
+    counted,
+    keys,
+):
+    """The moves of `Whitened` one after the other; the log-likelihood."""
+    order, coef, _, accept, reject = place
+    n_categories, n = coef.shape
+    last = n_categories - 1
+    stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
+    roles = np.empty(n_categories, dtype=np.int8)
+    work[0][n:] = 0.0
+    behind = 2**n_categories - 1 if infers else 0
+    for stick in range(last):
+        c = order[stick]
+        behind &= ~(1 << c)
+        number = index[c, behind] if infers else index[stick, 0]
+        assign_roles(order, stick, stop, go_on, ABSENT, roles)
+        at = (number, roles, stick)
+        follow_stick(regression, gaussians, at, place, cached, work, proposed, counted, keys)
+    if infers:
+        mirror_last(place, index, cached, counted, keys)
+        sticks = np.empty((4, 3), dtype=np.int64)
+        for proposal in range(last):
+            a = swap_neighbours(
+                regression, forward, place, gaussians, index, proposed, keys, proposal, sticks
+            )
+            counted[6] += 1
+            if a >= 0:
+                counted[7] += 1
+                cached[0][order[a]] = cached[0][order[a + 1]] = -1
+    return order_log_likelihood(accept, reject, order)
+
+
+@kernel
+def follow_stick(regression, gaussians, at, place, cached, work, proposed, counted, keys):
+    """Stretch a stick where that helps, and follow a trajectory of it.
+
+    `at` is the number of its approximation, the roles of the rows, and the stick.
+    """
+    number, roles, stick = at
+    order, coef, _, _, _ = place
+    known, _, _, steps = cached
+    c, n = order[stick], coef.shape[1]
+    gaussian = gaussians[number]
+    if steps[number] == 0:
+        steps[number] = enough_steps(regression, gaussian, roles, work)
+        work[0][n:] = 0.0
+    if steps[number] > FEWEST and n <= MOST_STRETCHED:
+        key = stream_key(*keys, stick, NO_EXPERT, STRETCH)
+        accepted = stretch(regression, work[0], proposed[1], roles, N_STRETCHES, key, coef[c])
+        if accepted > 0:
+            known[c] = -1
+        counted[3] += N_STRETCHES
+        counted[4] += accepted
+    n_steps, accepted = follow(
+        regression, gaussian, number, roles, stick, place, cached, work, keys
+    )
+    counted[0] += 1
+    counted[1] += accepted
+    counted[2] += n_steps
+
+
+@kernel
+def mirror_last(place, index, cached, counted, keys):
+    """The mirror image, and what is cached of it."""
+    order, coef, precision, accept, reject = place
+    known, slope, sums, _ = cached
+    if mirror(order, coef, precision, keys):
+        d, c = order[-2], order[-1]
+        slope[d] = -slope[c]
+        sums[d] = sums[c]
+        known[d] = index[d, 1 << c]
+        accept[d, d] = sums[d, d]
+        reject[d, c] = sums[d, c]
+        counted[5] += 1

@@ -1,0 +1,108 @@
+"""What is sampled, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.base import Approximable, BinaryModel, Keys
+from pasb.evidences.approximations import Approximations
+from pasb.evidences.base import Evidences
+from pasb.evidences.fitted import FittedEvidences
+from pasb.moves.swap import swap_moves
+from pasb.numerics.rows import Rows
+from pasb.orders.table import OrderTable
+from pasb.sticks import Direction, Roles
+from pasb.variates.scalar import uniform_at
+
+Scheme = Literal["exact", "paper"]
+
+MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is sampled: data, binary model and construction."""
+
+    rows: Rows
+    model: BinaryModel
+    direction: Direction = "forward"
+    scheme: Scheme = "exact"
+    augmented: bool = False
+    fixed_order: NDArray[np.int64] | None = None
+    n_swaps: int = 100
+    swaps_only: bool = False
+
+    @property
+    def infers(self) -> bool:
+        """Whether the order is sampled."""
+        return self.fixed_order is None
+
+    @property
+    def searches(self) -> bool:
+        """Whether a chain starts from a good order, and more than plain swaps move it."""
+        return self.infers and not self.swaps_only and self.scheme == "exact"
+
+    @property
+    def roles(self) -> Roles:
+        """The roles of rows on a stick."""
+        return Roles.of(self.direction, self.augmented)
+
+    def surrogate(self, n_jobs: int = 1) -> FittedEvidences | None:
+        """Evidences to start from, if the binary model has penalised fits and they are needed."""
+        if not self.searches or not self.model.has_fits:
+            return None
+        return FittedEvidences(self.model, self.rows, self.roles, n_jobs)
+
+    def approximations(self, n_jobs: int = 1) -> Approximations | None:
+        """A store of normal approximations, if the binary model has them."""
+        sampler, n_columns = self.model.sampler(self.rows), self.rows.n_columns
+        if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
+            return None
+        sampler.reserve(n_jobs)
+        bounds = self.rows.bounds
+        counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
+        return Approximations(sampler, counts, n_columns, self.roles, n_jobs)
+
+    def first_order(self, evidences: Evidences | None, keys: Keys) -> NDArray[np.int64]:
+        """The fixed order, one drawn from the lattice of evidences, or one searched there.
+
+        Without evidences, a random order.
+        """
+        n = self.rows.n_categories
+        if self.fixed_order is not None:
+            return self.fixed_order.copy()
+        key = keys.at(n)
+        if evidences is None:
+            # swaps on an empty table accept everything: a uniformly random order
+            order = np.arange(n)
+            swap_moves(*OrderTable.empty(n), order, 20 * n, key)
+            return order
+        lattice = evidences.lattice()
+        if lattice is None:
+            return evidences.searched_order(keys.seed)
+        return lattice.draw(np.array([uniform_at(key, j) for j in range(n)]))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a chain runs and what it keeps."""
+
+    n_warmup: int
+    n_draws: int
+    thin: int
+    seed: int
+
+    @property
+    def n_sweeps(self) -> int:
+        """Sweeps of a whole chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    @property
+    def settling(self) -> int:
+        """Sweeps in which a chain from a random order makes the paper's freer swaps."""
+        return self.n_warmup // 2
