@@ -29,7 +29,7 @@ python -m reproduction run error-rates --budget quick
 python -m reproduction run all --budget paper --jobs 2
 python -m reproduction run satimage-orders --budget quick --engine cuda
 python -m reproduction pack                          # adds what has run to the finished cells
-python -m reproduction report                        # writes this page, in about half a minute
+python -m reproduction report                        # writes this page, in about 15 s
 ```
 
 Runs are seeded and resume where they stopped. *As printed* is the paper's algorithm, its priors and

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,3 +71,11 @@ def test_all_sets_of_the_papers_tables_load():
 def test_the_package_does_not_have_dna():
     with pytest.raises(ValueError, match="no data set 'dna'"):
         datasets.load("dna")
+
+
+def test_the_package_does_not_refer_to_the_reproduction():
+    source = Path(datasets.__file__).parents[1]
+    for path in source.rglob("*.py"):
+        text = path.read_text()
+        for word in ("reproduction", "peers", "paper.md", "pasb paper", "pasb.paper"):
+            assert word not in text, path
