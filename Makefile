@@ -1,9 +1,9 @@
 # `make demo` and `make test` do all the set-up themselves; nothing is installed by hand.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := $(shell find src -name '*.py')
+SOURCES := $(shell find src reproduction/peers -name '*.py')
 
-.PHONY: demo test lint calibrate bench clean
+.PHONY: demo test lint calibrate bench reproduce clean
 
 demo: .venv/user .venv/compiled
 	$(BIN)/pasb demo
@@ -22,6 +22,10 @@ calibrate: .venv/dev .venv/compiled
 
 bench: .venv/dev .venv/compiled .venv/peers/ready
 	$(BIN)/python benchmarks/run.py
+
+# The report of the paper's experiments, from the finished cells that are committed.
+reproduce: .venv/dev
+	$(BIN)/python -m reproduction report
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -45,7 +49,7 @@ bench: .venv/dev .venv/compiled .venv/peers/ready
 # Numba does not see that a function it inlined from another file has changed, so
 # a change of any source drops the whole cache of compiled code.
 .venv/compiled: $(SOURCES) | .venv/user
-	find src -name '*.nb[ic]' -delete
+	find src reproduction -name '*.nb[ic]' -delete
 	@echo "Compiling the kernels, once: about 40 s"
 	$(BIN)/python -m pasb.precompile
 	touch $@

@@ -15,14 +15,16 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import repository_root  # noqa: F401
 from mean_of_orders import distinct_orders
 from report import write
 
-from pasb import StickLogisticClassifier, datasets
-from pasb.paper import published
-from pasb.paper.effective import initial_sequence
-from pasb.paper.experiments.ess import QUANTILES
-from pasb.paper.models import LOGISTIC_PRIOR, PRINTED
+from pasb import StickLogisticClassifier
+from reproduction.data_sets import load
+from reproduction.paper import published
+from reproduction.paper.effective import initial_sequence
+from reproduction.paper.experiments.ess import QUANTILES
+from reproduction.paper.table_models import LOGISTIC_PRIOR, PRINTED
 
 SETS = ("square", "iris", "wine", "glass", "vehicle", "waveform", "segment", "dna", "satimage")
 SMALL = ("square", "iris", "wine", "vehicle", "waveform")
@@ -45,7 +47,7 @@ def sizes(part, trial: int, **changes) -> np.ndarray:
 
 
 def of_set(name: str) -> dict[str, dict[str, float]]:
-    part = datasets.load(name).partition(0)
+    part = load(name).partition(0)
     paper = published.effective_sample_sizes()["pasb_mlr"]
 
     def shares(trials: list, over: Callable = np.mean) -> dict[str, float]:

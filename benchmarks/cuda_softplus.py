@@ -15,8 +15,8 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import repository_root  # noqa: F401
 
-from pasb import datasets
 from pasb.binary.base import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.scaling import Scaling
@@ -26,12 +26,13 @@ from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
+from reproduction.data_sets import load
 
 SEED = 7
 
 
 def rows_of(name: str) -> Rows:
-    part = datasets.load(name).partition(0)
+    part = load(name).partition(0)
     classes, categories = np.unique(part.y_train, return_inverse=True)
     table = Scaling.of(part.X_train, np.ones(len(part.X_train)), "standard")
     return Rows.of(table.with_constant(part.X_train), categories, len(classes))

@@ -14,10 +14,12 @@ from functools import partial
 from itertools import permutations
 
 import numpy as np
+import repository_root  # noqa: F401
 from report import write
 from sklearn.metrics import log_loss
 
-from pasb import StickLogisticClassifier, datasets
+from pasb import StickLogisticClassifier
+from reproduction.data_sets import load
 
 SETS = ("iris", "wine", "square", "waveform", "dna", "vehicle")
 N_PARTITIONS = 3
@@ -60,7 +62,7 @@ def of_partition(part) -> dict[str, float]:
 
 
 def of_set(name: str) -> dict[str, float]:
-    data = datasets.load(name)
+    data = load(name)
     n = 1 if name == "dna" else N_PARTITIONS
     figures = [of_partition(data.partition(k)) for k in range(n)]
     return {"partitions": n} | {

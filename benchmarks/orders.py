@@ -20,12 +20,11 @@ from pasb.binary.base import Keys
 from pasb.covariates.scaling import Scaling
 from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.rows import Rows, unblocked
+from pasb.numerics.threads import one_blas_thread
 from pasb.orders import Lattice, enumerate_orders
 from pasb.posterior.predict import Predictor
 from pasb.sampling.chain import Chain
-from pasb.sampling.problem import Schedule
-from pasb.numerics.threads import one_blas_thread
-from pasb.sampling.problem import Problem
+from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, SUCCESS
 

@@ -11,14 +11,16 @@ import warnings
 from time import perf_counter
 
 import numpy as np
+import repository_root  # noqa: F401
 
-from pasb import SoftplusClassifier, datasets
+from pasb import SoftplusClassifier
+from reproduction.data_sets import load
 
 SEED = 7
 
 
 def fit(name: str, engine: str, n_sweeps: int) -> None:
-    part = datasets.load(name).partition(0)
+    part = load(name).partition(0)
     sampled: list[float] = []
     model = SoftplusClassifier(
         engine=engine,

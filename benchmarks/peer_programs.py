@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import repository_root  # noqa: F401
 
 N_WARMUP, N_DRAWS = 300, 400
 N_AGAIN = 100  # draws of NumPyro's that are timed without compilation
@@ -39,9 +40,9 @@ class Rows(NamedTuple):
 
 
 def load(name: str) -> Rows:
-    from pasb import datasets
+    from reproduction import data_sets
 
-    part = datasets.load(name).partition(0)
+    part = data_sets.load(name).partition(0)
     _, y = np.unique(part.y_train, return_inverse=True)
     _, y_test = np.unique(part.y_test, return_inverse=True)
     centre, spread = part.X_train.mean(axis=0), part.X_train.std(axis=0)
@@ -103,7 +104,7 @@ def stick_breaking(kind, n_warmup=OUR_WARMUP, n_draws=N_DRAWS, **settings):
 
 def polson(rows: Rows) -> Fit:
     """Softmax regression by Polya-Gamma Gibbs sampling; all sweeps cost the same."""
-    from pasb.peers import BayesianMultinomialLogit
+    from reproduction.peers import BayesianMultinomialLogit
 
     settings = {"precision": 1.0, "n_chains": 1, "scale": None, "random_state": 1, "n_jobs": 1}
     few = np.concatenate([np.flatnonzero(rows.y == s)[:10] for s in np.unique(rows.y)])

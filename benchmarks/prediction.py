@@ -14,8 +14,8 @@ from time import thread_time
 import numpy as np
 
 from pasb.binary import Logistic, Softplus
-from pasb.posterior.predict import Predictor
 from pasb.numerics.threads import one_blas_thread
+from pasb.posterior.predict import Predictor
 
 ROWS, CATEGORIES, COLUMNS = 2048, 6, 37
 CASES = {

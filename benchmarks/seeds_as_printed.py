@@ -12,13 +12,14 @@ import warnings
 from functools import partial
 
 import numpy as np
+import repository_root  # noqa: F401
 from report import write
 
-from pasb import datasets
-from pasb.paper.cells import SCHEMES
-from pasb.paper.fitting import fitted_model
-from pasb.paper.models import MODELS, Run
-from pasb.paper.scores import error, size_and_best_draw
+from reproduction.data_sets import load
+from reproduction.paper.cells import SCHEMES
+from reproduction.paper.measures import error, size_and_best_draw
+from reproduction.paper.prior_fallback import fitted_model
+from reproduction.paper.table_models import MODELS, Run
 
 CELLS = (
     ("glass", "pasb_mlr"),
@@ -33,7 +34,7 @@ N_SEEDS = 8
 
 
 def of_cell(dataset: str, name: str) -> dict[str, dict[str, float]]:
-    part = datasets.load(dataset).partition(0)
+    part = load(dataset).partition(0)
     figures = {}
     for scheme, title in SCHEMES.items():
         errors, best_errors, orders = [], [], set()

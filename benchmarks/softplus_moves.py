@@ -24,8 +24,8 @@ from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import log_weights
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.rows import Rows, blocked
-from pasb.posterior.diagnostics import bulk_ess
 from pasb.numerics.threads import one_blas_thread
+from pasb.posterior.diagnostics import bulk_ess
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import log_probabilities

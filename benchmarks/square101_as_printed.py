@@ -12,14 +12,15 @@ import argparse
 from functools import partial
 
 import numpy as np
+import repository_root  # noqa: F401
 from report import write
 
 from pasb import datasets
 from pasb.binary.base import Keys
-from pasb.paper.chains import rows_of, softplus_model
-from pasb.paper.experiments.square101 import SIZE, suboptimal_order
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
+from reproduction.paper.experiments.square101 import SIZE, suboptimal_order
+from reproduction.paper.softplus_chains import rows_of, softplus_model
 
 SCHEME_OF = {"the paper's": "paper", "ours": "exact"}
 SMALL = 0.01  # weights below this share of their stick's largest do not count

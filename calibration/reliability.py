@@ -27,8 +27,8 @@ from pasb import (
     StickLogisticClassifier,
     StickRobitClassifier,
     StickSVMClassifier,
-    datasets,
 )
+from reproduction.data_sets import load
 
 PARTITIONS = {
     "iris": 5,
@@ -89,7 +89,7 @@ def models(name: str, number: int) -> dict[str, Callable[[], object]]:
 
 def predictions(name: str, number: int, which: str) -> tuple[NDArray, NDArray, float]:
     """Probabilities of the test rows, which class is true, and the seconds of the fit."""
-    part = datasets.load(name).partition(number)
+    part = load(name).partition(number)
     start = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

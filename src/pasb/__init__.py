@@ -27,7 +27,7 @@ _HOMES = {
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
 }
-_MODULES = ("binary", "datasets", "orders", "peers", "plots", "sticks", "testing", "variates")
+_MODULES = ("binary", "datasets", "orders", "plots", "sticks", "testing", "variates")
 
 __all__ = [
     "CustomBinary",
@@ -48,7 +48,6 @@ __all__ = [
     "load",
     "order_evidence",
     "orders",
-    "peers",
     "plots",
     "sticks",
     "testing",

@@ -18,7 +18,6 @@ MD5 = {  # of the compressed and of the uncompressed file
     "glass": ("975294cf874f926722b94050b9d36ae2", "2d399f9e7d133e9fb2fda4356142243c"),
     "vehicle": ("37b7f7d51e1d0e582fd09a4f512dba51", "9f565a7c6dfabcfd962c2a0664a22bfc"),
     "segment": ("80dfb98ba78d58fdc7fef1e8be0345f5", "c37907c9c3dd412f3df5ef00642c8e3d"),
-    "dna": ("202678b85415c28c52e719e65c16a642", "da2fca65b0a87565392c7c7150ccc6e5"),
     "satimage": ("dbdc986f048740e7c347952a274019a8", "a0fae98abbfbab9e2146216b08a55045"),
 }
 PUBLISHED = {  # covariates, and rows of each class
@@ -30,7 +29,6 @@ PUBLISHED = {  # covariates, and rows of each class
         19,
         dict.fromkeys(["brickface", "cement", "foliage", "grass", "path", "sky", "window"], 330),
     ),
-    "dna": (180, {"ei": 767, "ie": 765, "n": 1654}),
     "satimage": (36, {"1": 1533, "2": 703, "3": 1358, "4": 626, "5": 707, "7": 1508}),
 }
 
@@ -84,22 +82,15 @@ def test_some_values_of_the_original_files():
     vehicle = datasets.load_vehicle()
     assert vehicle.X[0, :4].tolist() == [95, 48, 83, 178]
     assert vehicle.y[0] == "van"
-    assert set(np.unique(datasets.load_dna().X)) == {0.0, 1.0}
     segment = datasets.load_segment()
     assert (segment.X[:, segment.feature_names.index("region_pixel_count")] == 9).all()
     satimage = datasets.load_satimage()
     assert satimage.X[0, :4].tolist() == [92, 115, 120, 94]
 
 
-@pytest.mark.parametrize(
-    ("name", "train", "test"),
-    [
-        ("dna", [464, 485, 1051], [303, 280, 603]),
-        ("satimage", [1072, 479, 961, 415, 470, 1038], [461, 224, 397, 211, 237, 470]),
-    ],
-)
-def test_predefined_splits_have_the_published_counts(name, train, test):
-    data = datasets.load(name)
+def test_the_predefined_split_has_the_published_counts():
+    data = datasets.load("satimage")
+    train, test = [1072, 479, 961, 415, 470, 1038], [461, 224, 397, 211, 237, 470]
     for part, counts in (("train", train), ("test", test)):
         here = data.y[data.split == part]
         assert [int((here == c).sum()) for c in data.classes] == counts
@@ -111,20 +102,17 @@ def test_duplicates_are_those_of_the_original():
 
     assert repeats(datasets.load_glass().X) == 1
     assert repeats(datasets.load_segment().X) == 224
-    dna = datasets.load_dna().partition()
-    seen = {row.tobytes() for row in dna.X_train}
-    assert sum(row.tobytes() in seen for row in dna.X_test) == 82
 
 
 def test_every_load_gives_fresh_writable_arrays():
-    first = datasets.load("dna")
+    first = datasets.load("satimage")
     kept = first.X.copy()
     first.X[:] = -1.0
     first.y[:] = "x"
     first.split[:] = "test"
     first.feature_names.clear()
-    again = datasets.load("dna")
+    again = datasets.load("satimage")
     np.testing.assert_array_equal(again.X, kept)
-    assert again.classes == ["ei", "ie", "n"]
-    assert (again.split == "train").sum() == 2000
-    assert len(again.feature_names) == 180
+    assert again.classes == list("123457")
+    assert (again.split == "train").sum() == 4435
+    assert len(again.feature_names) == 36

@@ -17,7 +17,7 @@ def test_every_set_has_its_own_function_and_loads():
         own = getattr(datasets, f"load_{name}", None) or getattr(datasets, f"make_{name}")
         np.testing.assert_array_equal(own().X, datasets.load(name).X)
     functions = {f for f in datasets.__all__ if f.startswith(("load_", "make_"))}
-    assert len(functions) == len(datasets.names()) == 11
+    assert len(functions) == len(datasets.names()) == 10
 
 
 @pytest.mark.parametrize("name", datasets.names())
@@ -60,7 +60,7 @@ def test_a_dataset_is_frozen():
         iris.name = "other"
 
 
-@pytest.mark.parametrize("name", ["wine", "dna", "square"])
+@pytest.mark.parametrize("name", ["wine", "satimage", "square"])
 def test_frame(name):
     data = datasets.load(name)
     frame = data.frame()

@@ -16,7 +16,6 @@ SIZES = {  # partitions, training rows, test rows
     "vehicle": (10, 592, 254),
     "waveform": (10, 500, 4500),
     "segment": (10, 231, 2079),
-    "dna": (1, 2000, 1186),
     "satimage": (1, 4435, 2000),
     "square101": (1, 8000, 0),
     "swiss_roll": (1, 800, 0),
@@ -34,7 +33,6 @@ CHECKSUMS: dict[str, str] = {
     "4a6b6907 6741b686 fed12978 54327a2b f379184e",
     "segment": "12971d1a 5c3e51c1 3a786516 753fc688 5fb1bac7 "
     "5ff80232 3a387789 d8e89200 636bbe18 777c8264",
-    "dna": "88eaed65",
     "satimage": "344643da",
     "square101": "96063542",
     "swiss_roll": "c52bb582",
@@ -130,7 +128,7 @@ def test_unknown_scaling():
 
 
 def test_the_arrays_of_a_partition_are_copies():
-    for name in ("iris", "dna", "swiss_roll"):
+    for name in ("iris", "satimage", "swiss_roll"):
         data = datasets.load(name)
         part = data.partition()
         assert not np.shares_memory(part.X_train, data.X)

@@ -1,4 +1,4 @@
-"""The command line: ``pasb fit``, ``predict``, ``summary``, ``demo`` and ``paper``.
+"""The command line: ``pasb fit``, ``predict``, ``summary`` and ``demo``.
 
 Only the options live here. What the commands do is in the files beside this one, which
 load when a command runs, so that ``pasb --help`` is quick.
@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from pasb import __version__
-from pasb.cli import paper
 from pasb.cli.failures import reported
 
 app = typer.Typer(
@@ -23,7 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(paper.app, name="paper")
 
 
 class Model(StrEnum):

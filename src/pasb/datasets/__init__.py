@@ -14,7 +14,6 @@ Examples
 from __future__ import annotations
 
 from pasb.datasets.bundled import (
-    load_dna,
     load_glass,
     load_iris,
     load_satimage,
@@ -31,7 +30,6 @@ __all__ = [
     "Dataset",
     "Partition",
     "load",
-    "load_dna",
     "load_glass",
     "load_iris",
     "load_satimage",
@@ -51,7 +49,6 @@ _LOADERS = {
     "glass": load_glass,
     "vehicle": load_vehicle,
     "segment": load_segment,
-    "dna": load_dna,
     "satimage": load_satimage,
 }
 _MAKERS = {

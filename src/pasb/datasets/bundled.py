@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,17 +16,30 @@ from pasb.datasets.catalog import ENTRIES
 from pasb.datasets.dataset import Dataset
 
 
-@cache
-def _table(name: str) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray | None]:
-    """Read covariate names, covariates, classes and split; they must not be changed."""
-    packed = files("pasb.datasets").joinpath("data", f"{name}.csv.gz").read_bytes()
+class Table(NamedTuple):
+    """A table as it is stored: covariates, class names, and the split where there is one."""
+
+    feature_names: list[str]
+    X: np.ndarray
+    y: np.ndarray
+    split: np.ndarray | None
+
+
+def parsed(packed: bytes) -> Table:
+    """Read a compressed CSV whose last columns are ``split`` (if there is one) and ``class``."""
     header, *lines = gzip.decompress(packed).decode("ascii").splitlines()
     columns = header.split(",")
-    labels = 2 if "split" in columns else 1  # the label columns stand last
+    labels = 2 if "split" in columns else 1  # the label columns are the last
     cells = [line.rsplit(",", labels) for line in lines]
     X = np.loadtxt([row[0] for row in cells], delimiter=",", ndmin=2)
     split = np.array([row[1] for row in cells]) if labels == 2 else None
-    return columns[:-labels], X, np.array([row[-1] for row in cells]), split
+    return Table(columns[:-labels], X, np.array([row[-1] for row in cells]), split)
+
+
+@cache
+def _table(name: str) -> Table:
+    """Read a bundled table; its arrays must not be changed."""
+    return parsed(files("pasb.datasets").joinpath("data", f"{name}.csv.gz").read_bytes())
 
 
 def read(name: str) -> Dataset:
@@ -137,25 +151,6 @@ def load_segment() -> Dataset:
     Dataset('segment': 2310 rows, 19 covariates, 7 classes)
     """
     return read("segment")
-
-
-def load_dna() -> Dataset:
-    """Load the dna data: 3186 sequences with or without a splice junction.
-
-    The split of Statlog, 2000 / 1186 rows, is predefined.
-
-    Returns
-    -------
-    Dataset
-        Raw covariates, class names, description and citation.
-
-    Examples
-    --------
-    >>> from pasb import datasets
-    >>> datasets.load_dna()
-    Dataset('dna': 3186 rows, 180 covariates, 3 classes)
-    """
-    return read("dna")
 
 
 def load_satimage() -> Dataset:

@@ -78,15 +78,6 @@ ENTRIES: dict[str, Entry] = {
         "Vision Group, University of Massachusetts (1990). Image Segmentation. UCI Machine "
         "Learning Repository and Statlog. " + _STATLOG,
     ),
-    "dna": Entry(
-        "Splice junctions in DNA sequences of 60 bases, as 180 binary indicators, 3 a base. 3186 "
-        "rows, 3 classes: ei (exon to intron), ie (intron to exon), n (neither). Predefined split "
-        "of Statlog, training and validation rows together: train 464, 485, 1051; test 303, 280, "
-        "603. 82 test rows have the covariates of some training row, as in the original.",
-        "M. O. Noordewier, G. G. Towell and J. W. Shavlik (1991). Training knowledge-based neural "
-        "networks to recognize genes in DNA sequences. Advances in Neural Information Processing "
-        "Systems 3. UCI Machine Learning Repository, Splice-junction Gene Sequences. " + _STATLOG,
-    ),
     "satimage": Entry(
         "Landsat images: four spectral bands of the nine pixels of a 3 x 3 neighbourhood. 6435 "
         "rows, 36 covariates, 6 classes: 1 red soil, 2 cotton crop, 3 grey soil, 4 damp grey soil, "

@@ -101,7 +101,6 @@ class Dataset:
         square                 0 to 9    294 / 126, random
         waveform               0 to 9    500 / 4500, random
         segment                0 to 9    231 / 2079, random
-        dna                    0         2000 / 1186, predefined
         satimage               0         4435 / 2000, predefined
         square101, swiss_roll  0         all rows train; generate test rows with
                                          another seed
