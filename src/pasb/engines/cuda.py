@@ -82,8 +82,8 @@ class CudaEngine(Engine):
 
     def _start(self, chain: Chain) -> State:
         evidences = self.evidences[id(chain.problem)]
-        order = chain.problem.first_order(evidences, chain.keys)
-        state = State(order, chain.parameters_to_start_from(chain.keys))
+        order = chain.problem.first_order(evidences, chain.first_keys)
+        state = State(order, chain.parameters_to_start_from(chain.first_keys))
         if isinstance(evidences, Pilot):
             evidences.fill(state)
         return state

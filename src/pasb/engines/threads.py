@@ -13,6 +13,7 @@ from time import monotonic
 
 import numpy as np
 
+from pasb.binary.base import Keys
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.base import Evidences
 from pasb.numerics.threads import Helpers
@@ -77,10 +78,11 @@ class ThreadEngine(Engine):
         until = min(until, chain.schedule.n_sweeps)
         deadline = monotonic() + seconds
         if chain.state is None:
-            chain.state = sweeper.start(chain.keys)
+            chain.state = sweeper.start(chain.first_keys)
+        state, seed, index = chain.state, chain.schedule.seed, chain.index
         while chain.n_done < until:
             try:
-                sweeper.sweep(chain.state, chain.keys)
+                sweeper.sweep(state, Keys(seed, index, chain.n_done + 1))
             except np.linalg.LinAlgError as error:
                 raise chain.diverged(str(error)) from error
             chain.after_sweep()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pasb.orders.lattice import Lattice
 from pasb.orders.walk import HOT_SHARE, MOST_EVIDENCES, walk
-from pasb.sticks import Roles
+from pasb.sticks import ABSENT, Roles
 
 PEELED_EVIDENCES = 6000  # at most, roughly, for a first order
 
@@ -44,7 +44,7 @@ class Evidences(ABC):
         self.counts = counts
         self.n_jobs = n_jobs
         self.n_categories = len(counts)
-        self._roles = roles
+        self._roles = roles._replace(before=ABSENT)  # nothing is imputed here
         self.everyone = 2**self.n_categories - 1
         self._searched: NDArray[np.int64] | None = None
         self._search = threading.Lock()

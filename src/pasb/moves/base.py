@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.base import Keys, Parameters
 from pasb.numerics.threads import Task
+from pasb.orders.table import OrderTable
 
 # Runs tasks, each of which may lead to as many others as the second argument says.
 RunTasks = Callable[[Sequence[Task], int], None]
@@ -41,6 +42,12 @@ class State:
     order: NDArray[np.int64]
     parameters: Parameters
     log_likelihood: float = float("nan")
+
+
+def place_of(state: State, table: OrderTable) -> tuple[NDArray, ...]:
+    """Where a chain of linear sticks stands, as compiled code takes it."""
+    coef, precision = state.parameters["coef"], state.parameters["precision"]
+    return state.order, coef, precision, table.accept, table.reject
 
 
 class Move(ABC):

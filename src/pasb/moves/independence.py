@@ -29,7 +29,7 @@ from pasb.binary.laplace import draw_gaussian, log_weight
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
 from pasb.binary.linear_sums import sum_logs
-from pasb.moves.base import State
+from pasb.moves.base import State, place_of
 from pasb.numerics.compiled import kernel
 from pasb.orders.table import OrderTable
 from pasb.variates.scalar import open_stream, stream_key, uniform
@@ -66,19 +66,11 @@ class Independence:
         `gaussians` has a packed normal approximation for each. With nothing as it is, what is
         proposed is always taken. `number` and `kind` tell the moves of a sweep apart.
         """
-        parameters, table = state.parameters, self.table
-        place = (
-            state.order,
-            parameters["coef"],
-            parameters["precision"],
-            table.accept,
-            table.reject,
-        )
         with self.sampler.space() as space:
             return independence_move(
                 self.sampler.regression,
                 self.forward,
-                place,
+                place_of(state, self.table),
                 sticks,
                 gaussians,
                 np.arange(len(gaussians)),

@@ -20,7 +20,7 @@ from pasb.binary.base import Keys
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
 from pasb.binary.stretch import stretch
-from pasb.moves.base import Move, State
+from pasb.moves.base import Move, State, place_of
 from pasb.moves.mirror import mirror
 from pasb.moves.neighbours import swap_neighbours
 from pasb.moves.trajectory import STEPS, enough_steps, follow
@@ -99,20 +99,12 @@ class Whitened(Move):
         self.known[:] = -1
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
-        parameters, table = state.parameters, self.table
-        place = (
-            state.order,
-            parameters["coef"],
-            parameters["precision"],
-            table.accept,
-            table.reject,
-        )
         with self.sampler.space() as space:
             state.log_likelihood = whitened_sweep(
                 self.sampler.regression,
                 self.forward,
                 self.infers,
-                place,
+                place_of(state, self.table),
                 self.gaussians,
                 self.index,
                 self.cached,

@@ -25,7 +25,7 @@ from pasb.binary.base import Keys
 from pasb.binary.laplace import draw_gaussian, log_weight
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
-from pasb.moves.base import Move, State
+from pasb.moves.base import Move, State, place_of
 from pasb.moves.independence import ADOPTION, DECISION, PROPOSAL
 from pasb.moves.trajectory import log_likelihoods
 from pasb.moves.whitened import Whitened
@@ -67,18 +67,10 @@ class WholeOrder(Move):
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         self.whitened.forget()
-        parameters, table = state.parameters, self.table
-        place = (
-            state.order,
-            parameters["coef"],
-            parameters["precision"],
-            table.accept,
-            table.reject,
-        )
         n_changed = draw_whole_order(
             self.sampler.regression,
             self.whitened.forward,
-            place,
+            place_of(state, self.table),
             self.gaussians,
             self.whitened.index,
             self.work,

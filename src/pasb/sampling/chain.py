@@ -87,10 +87,9 @@ class Chain:
         self.trace: dict[str, NDArray] = {}
 
     @property
-    def keys(self) -> Keys:
-        """Where the next sweep finds its random numbers; those of the start are number 0."""
-        started = self.state is not None
-        return Keys(self.schedule.seed, self.index, self.n_done + 1 if started else 0)
+    def first_keys(self) -> Keys:
+        """Where the start finds its random numbers; those of sweeps are numbered from 1."""
+        return Keys(self.schedule.seed, self.index, 0)
 
     @property
     def n_kept(self) -> int:
@@ -132,12 +131,12 @@ class Chain:
 
     def after_sweep(self) -> None:
         """Count a sweep, and keep the state if it is one to keep."""
-        keeps = self.keeps_next
         self.n_done += 1
-        if keeps:
-            self.keep(self.n_kept - 1)
-        elif self.n_done == self.schedule.n_warmup:
-            self.tally.before[:] = self.tally.total  # draws count from here on
+        draw, left = divmod(self.n_done - self.schedule.n_warmup, self.schedule.thin)
+        if draw > 0 and left == 0:
+            self.keep(draw - 1)
+        elif draw == 0 and left == 0:
+            self.tally.before[:] = self.tally.total  # the end of the warm-up: draws count from here
 
     def keep(self, draw: int) -> None:
         """Write the present state into the trace, and what was counted since the last draw."""
@@ -147,9 +146,8 @@ class Chain:
         trace["log_likelihood"][draw] = state.log_likelihood
         np.subtract(tally.total, tally.before, out=trace["statistics"][draw])
         tally.before[:] = tally.total
-        for name, values in state.parameters.items():
-            if name in trace:
-                trace[name][draw] = values
+        for name in self.problem.model.kept:
+            trace[name][draw] = state.parameters[name]
 
     def export_state(self) -> dict[str, NDArray]:
         """Everything that a checkpoint needs beside the sweep number and the draws."""
@@ -189,7 +187,7 @@ class Chain:
         self, n_done: int, arrays: dict[str, NDArray], draws: dict[str, NDArray]
     ) -> None:
         """Refuse what does not fit, before any kernel indexes with it."""
-        fresh = self.parameters_to_start_from(Keys(self.schedule.seed, self.index, 0))
+        fresh = self.parameters_to_start_from(self.first_keys)
         state = {
             "order": self.trace["order"][0],
             "tally": np.zeros((2, len(self.tally.total)), dtype=np.int64),

@@ -108,6 +108,7 @@ class Sweeper:
         self.full_every = FULL_EVERY * max(1, rows.n_columns // COLUMNS_AT_ONCE)
         n_sticks = 0 if self.whitened is None else len(self.whitened.gaussians)
         self.whole_every = self.full_every * max(1, n_sticks // STICKS_AT_ONCE)
+        self.compiled: tuple[Move, ...] = () if self.whitened is None else (self.whitened,)
         every = {id(move): move for move in (*self.moves, *self.settling_moves)}
         compiled = [move for move in (self.whitened, self.whole_order) if move is not None]
         self.tally = Tally([*every.values(), *compiled])
@@ -174,7 +175,7 @@ class Sweeper:
             return self.moves
         if self.whole_order is not None and sweep % self.whole_every == 2:
             return self.whitened, self.whole_order
-        return (self.whitened,)
+        return self.compiled
 
     def start(self, keys: Keys) -> State:
         """A state to start from: an order that the evidences favour, random coefficients."""
@@ -195,7 +196,7 @@ class Sweeper:
         moves = self.moves_at(keys.sweep)
         for move in moves:
             move(state, keys)
-        if not moves[-1].evaluates:
+        if not move.evaluates:
             state.log_likelihood = self.table.log_likelihood(state.order)
             if self.whitened is not None:
                 self.whitened.forget()
