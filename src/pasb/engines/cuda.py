@@ -71,14 +71,11 @@ class CudaEngine(Engine):
                 chain.state = self._start(chain)
         while any(chain.n_done < until for chain in group):
             chains, goal = self._behind(group, until)
-            if self.batch is None or chains != self.batched:
-                self._enter(chains)
+            self._enter(chains)
             while chains[0].n_done < goal:
                 stop = self._sweep(chains, after_sweep)
                 if stop or monotonic() > deadline:
                     return
-            if goal < until:
-                self._leave()  # for those that are further, or have settled
 
     def _start(self, chain: Chain) -> State:
         evidences = self.evidences[id(chain.problem)]
@@ -109,20 +106,18 @@ class CudaEngine(Engine):
         return [chain for own in chosen for chain in own], min(g for g in goals if g > least)
 
     def _enter(self, chains: list[Chain]) -> None:
-        """Put the chains on the device."""
-        self._leave()
+        """Put the chains on the device, unless they are there."""
         problem = chains[0].problem
         settles = chains[0].n_done < self._settling(chains[0])
         fits = problem.infers and (settles or problem.scheme == "paper")
+        if self.batch is not None:
+            if chains == self.batched and fits == self.batch.fits_reference:
+                return
+            self.fetch(self.batched)
         places = [Place(chain.problem, chain.schedule.seed, chain.index) for chain in chains]
         self.batch, self.batched = SoftplusBatch(places, fits_reference=fits), chains
         states = [chain.state for chain in chains if chain.state is not None]
         self.batch.start([state.order for state in states], [state.parameters for state in states])
-
-    def _leave(self) -> None:
-        if self.batch is not None:
-            self.fetch(self.batched)
-        self.batch, self.batched = None, []
 
     def _sweep(self, chains: list[Chain], after_sweep: AfterSweep | None) -> bool:
         """One sweep of all chains of the batch; whether the run shall stop."""

@@ -1,0 +1,20 @@
+"""Tests of the GPU engine need a GPU, or Numba's simulator: ``NUMBA_ENABLE_CUDASIM=1 pytest``.
+
+`make test` runs this folder a second time in the simulator.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from pasb.engines.device import available
+
+needs_device = pytest.mark.skipif(
+    not available(), reason="no GPU here: `make test` runs it in Numba's simulator"
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name.startswith("test_cuda"):
+            item.add_marker(needs_device)

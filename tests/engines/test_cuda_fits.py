@@ -1,0 +1,103 @@
+"""Fits with ``engine="cuda"``: the CPU's draws, checkpoints, batches of several tables, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pasb import SoftplusClassifier, StackedSoftplusClassifier, fit_together, load
+from pasb.errors import DivergenceError, EngineError
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+X, Y = np.random.default_rng(0).normal(size=(9, 1)), np.arange(9) % 3
+TINY = {"n_experts": 1, "n_layers": 1, "n_chains": 1, "n_warmup": 2, "n_draws": 2}
+TINY |= {"random_state": 3, "progress": False}
+SHORT = {**TINY, "n_warmup": 0, "n_draws": 1, "order": [2, 0, 1]}
+
+
+def assert_same(here, there):
+    np.testing.assert_array_equal(here.draws_.order, there.draws_.order)
+    for name, values in here.draws_.parameters.items():
+        other = there.draws_.parameters[name]
+        np.testing.assert_allclose(values, other, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_draws_and_predictions_are_those_of_the_cpu():
+    """Half of the warm-up with the freer swaps of the printed algorithm."""
+    swaps = {**TINY, "order": "swap", "direction": "forward"}
+    here = SoftplusClassifier(**swaps).fit(X, Y)
+    there = SoftplusClassifier(engine="cuda", **swaps).fit(X, Y)
+    assert_same(here, there)
+    np.testing.assert_allclose(here.predict_proba(X), there.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(here.sample_proba(X), there.sample_proba(X), rtol=1e-9)
+    for name, counts in there.draws_.statistics.items():
+        np.testing.assert_array_equal(counts, here.draws_.statistics[name])
+
+
+def test_a_run_that_was_stopped_resumes(tmp_path):
+    fixed = {**TINY, "order": [1, 0, 2], "checkpoint": tmp_path / "run", "engine": "cuda"}
+    seen = []
+
+    def stop(info):
+        seen.append(info.sweep)
+        return info.sweep == 3
+
+    stopped = SoftplusClassifier(callbacks=[stop], **fixed).fit(X, Y)
+    assert stopped.draws_.interrupted
+    assert stopped.draws_.n_draws == 1
+    assert max(seen) == 3
+    resumed = SoftplusClassifier(**fixed).fit(X, Y)
+    here = SoftplusClassifier(**{**fixed, "checkpoint": None, "engine": "cpu"}).fit(X, Y)
+    assert_same(here, resumed)
+    resumed.save(tmp_path / "model.pasb")
+    again = load(tmp_path / "model.pasb")
+    np.testing.assert_allclose(again.predict_proba(X), here.predict_proba(X))
+
+
+def test_tables_of_different_lengths_share_a_batch():
+    tables = [slice(0, 9), slice(0, 6)]
+    models = [SoftplusClassifier(engine="cuda", **{**SHORT, "random_state": k}) for k in range(2)]
+    fit_together(models, [X[own] for own in tables], [Y[own] for own in tables])
+    for k, own in enumerate(tables):
+        alone = SoftplusClassifier(**{**SHORT, "random_state": k}).fit(X[own], Y[own])
+        assert_same(alone, models[k])
+
+
+def test_guards_of_a_batch_belong_to_the_model_that_they_fired_in():
+    """A prior with precisions below their bound, for the second of two tables."""
+    wide = {**SHORT, "precision_rate": 1e14}
+    models = [SoftplusClassifier(engine="cuda", **{**SHORT, "precision_rate": 8.0})]
+    models += [SoftplusClassifier(engine="cuda", **wide)]
+    fit_together(models, [X, X[:6]], [Y, Y[:6]])
+    counts = [model.draws_.guards["bounded_precisions"] for model in models]
+    alone = SoftplusClassifier(**wide).fit(X[:6], Y[:6]).draws_.guards["bounded_precisions"]
+    assert counts[0] == 0
+    assert counts[1] == alone > 0
+
+
+def test_stacked_models():
+    stacked = StackedSoftplusClassifier(engine="cuda", stack_sweeps=2, **SHORT)
+    assert np.isfinite(stacked.fit(X, Y).predict_proba(X)).all()
+
+
+def test_numbers_that_are_not_finite_end_the_run(monkeypatch):
+    from pasb.engines.softplus_batch import SoftplusBatch
+
+    right = SoftplusBatch.parameters
+
+    def wrong(*names):
+        return {name: values * np.inf for name, values in right(*names).items()}
+
+    monkeypatch.setattr(SoftplusBatch, "parameters", wrong)
+    with pytest.raises(DivergenceError, match="chain 0 .* is not finite"):
+        SoftplusClassifier(engine="cuda", **SHORT).fit(X, Y)
+
+
+def test_out_of_memory_says_what_fits(monkeypatch):
+    from pasb.engines import softplus_arrays
+
+    monkeypatch.setattr(softplus_arrays, "free_bytes", lambda xp: 300_000)
+    many = SoftplusClassifier(engine="cuda", n_chains=500, order=[0, 1, 2])
+    with pytest.raises(EngineError, match=r"1000 chains need .* chains fit"):
+        many.fit(X, Y)
