@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from pasb.errors import CheckpointError
-from pasb.storage import file_format, folder_lock, store, whole_file
+from pasb.storage import file_format, store, whole_file
 from pasb.storage.checkpoint import Checkpoint, Saved
 from pasb.storage.whole_file import is_temporary, temporary_name
 
@@ -542,13 +542,48 @@ def test_the_lock_ends_with_its_process(tmp_path, holder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
-def test_a_file_system_without_locks(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks(tmp_path, monkeypatch, number):
     def unsupported(*args):
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(folder_lock.fcntl, "flock", unsupported)
-    with pytest.warns(RuntimeWarning, match="cannot be locked on this file system"):
-        Checkpoint.open(tmp_path, FINGERPRINT).close()
+    import fcntl
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with pytest.warns(RuntimeWarning, match="cannot be locked on this file system") as caught:
+        checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
+    assert caught[0].filename == __file__
+    checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
+    checkpoint.close()
+
+
+def test_the_lock_may_be_released_in_another_thread(tmp_path):
+    checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
+    thread = threading.Thread(target=checkpoint.close)
+    thread.start()
+    thread.join()
+    Checkpoint.open(tmp_path, FINGERPRINT).close()
+
+
+FORKING = """
+import os, signal, sys, time
+from pasb.storage.checkpoint import Checkpoint
+checkpoint = Checkpoint.open(sys.argv[1], {"seed": 7})
+child = os.fork()
+if child == 0:
+    time.sleep(60)
+    os._exit(0)
+try:
+    checkpoint.close()
+    Checkpoint.open(sys.argv[1], {"seed": 7}).close()
+finally:
+    os.kill(child, signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_does_not_keep_the_lock(tmp_path):
+    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], check=True)
 
 
 def test_an_exception_releases_the_lock(tmp_path):

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from pasb.errors import CheckpointError, FileFormatError, NewerFormatError
 from pasb.storage import store
 from pasb.storage.file_format import brief
-from pasb.storage.folder_lock import LOCK_FILE, FolderLock
+from pasb.storage.folder_lock import LOCK_FILE, lock_folder
 from pasb.storage.plain_json import as_json
 from pasb.storage.segments import (
     SavedProgress,
@@ -80,10 +81,10 @@ class Checkpoint:
     >>> folder.cleanup()
     """
 
-    def __init__(self, folder: Path, run: str, lock: FolderLock) -> None:
+    def __init__(self, folder: Path, run: str, lock: FileLock) -> None:
         self.folder = folder
         self._run = run
-        self._lock: FolderLock | None = lock
+        self._lock: FileLock | None = lock
         self._progress: dict[int, SavedProgress] = {}
 
     @classmethod
@@ -113,7 +114,7 @@ class Checkpoint:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
-            lock = FolderLock(folder)
+            lock = lock_folder(folder)
         except OSError as error:
             raise CheckpointError(_unwritable(folder, error)) from error
         try:
