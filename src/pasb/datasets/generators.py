@@ -12,7 +12,7 @@ import numpy as np
 
 from pasb.datasets.catalog import ENTRIES
 from pasb.datasets.dataset import Dataset
-from pasb.datasets.stream import SteadyStream
+from pasb.datasets.steady_stream import SteadyStream
 
 
 def _dataset(name: str, X: np.ndarray, y: np.ndarray) -> Dataset:

@@ -20,7 +20,7 @@ from pasb.testing.checks import (
     check_reproducibility,
 )
 from pasb.testing.findings import ConformityError, Report
-from pasb.testing.joint import check_fixed_order, check_sampled_order
+from pasb.testing.joint_distribution import check_fixed_order, check_sampled_order
 
 __all__ = [
     "ConformityError",
