@@ -261,7 +261,7 @@ def test_damaged_last_segment(tmp_path, damage):
     with pytest.warns(RuntimeWarning, match="Lost: an unknown number of draws") as caught:
         check(load(tmp_path), 50, 15)
     assert "00000004.pasb" in str(caught[0].message)
-    assert "The chain goes on after sweep 50, with 15 draws" in str(caught[0].message)
+    assert "The chain continues after sweep 50, with 15 draws" in str(caught[0].message)
     assert "00000004.pasb.damaged" in names(tmp_path)
     check(quiet_load(tmp_path), 50, 15)
 
@@ -281,7 +281,7 @@ def test_damage_or_a_gap_in_the_middle(tmp_path, damage):
     check(quiet_load(tmp_path), 30, 5)
 
 
-def test_the_run_goes_on_after_damage(tmp_path):
+def test_the_run_continues_after_damage(tmp_path):
     for _ in range(3):  # what is set aside never overwrites what was set aside before
         fill(tmp_path, segments=0, warmup=0)
         with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
@@ -312,7 +312,7 @@ def test_all_damaged(tmp_path):
     fill(tmp_path)
     for index in range(5):
         flip(segment(tmp_path, index))
-    with pytest.warns(RuntimeWarning, match=r"and 2 more\..* goes on from its beginning, with 0"):
+    with pytest.warns(RuntimeWarning, match=r"and 2 more\..* continues from its beginning, with 0"):
         assert load(tmp_path) is None
     with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
         assert checkpoint.load(0) is None
@@ -375,7 +375,7 @@ def test_append_checks_its_arguments(tmp_path):
                 checkpoint.append(0, 1, {bad: np.zeros(1)}, {})
             with pytest.raises(ValueError, match="must be identifiers"):
                 checkpoint.append(0, 1, {}, {bad: np.zeros(1)})
-        with pytest.raises(ValueError, match=r"one length, not \[2, 3\]"):
+        with pytest.raises(ValueError, match=r"equal length, not \[2, 3\]"):
             checkpoint.append(0, 1, {}, {"a": np.zeros(2), "b": np.zeros(3)})
         with pytest.raises(ValueError, match="first axis"):
             checkpoint.append(0, 1, {}, {"a": np.float64(2)})
@@ -453,7 +453,7 @@ def test_an_interrupt_just_after_the_file_is_there(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on file sizes")
 def test_no_room_for_real(tmp_path):
-    """A limit on the size of files stands in for a full disk."""
+    """A limit on the size of files takes the place of a full disk."""
     script = (
         "import resource, sys, numpy as np\n"
         "from pasb.storage.checkpoint import Checkpoint\n"

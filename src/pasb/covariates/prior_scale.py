@@ -1,10 +1,10 @@
 """The scale of the coefficients' prior, by empirical Bayes.
 
-How far coefficients spread differs between tables by orders of magnitude: with many covariates,
-most of which matter little, a prior that suits a few strong ones lets noise in. The rate of
-the gamma prior of the precisions is taken from a grid, where the evidences of telling each
-class from all others, by Laplace's approximation of a logistic regression, have the largest
-product.
+The spread of coefficients differs between tables by orders of magnitude: with many covariates,
+most of which matter little, a prior that suits a few strong ones lets noise in. So the rate of
+the gamma prior of the precisions is chosen from a grid. For each rate, a logistic regression of
+each class against all others has an evidence by Laplace's approximation; the rate with the
+largest product of these evidences is taken.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pasb.sticks import FAILURE, SUCCESS
 FIRST_RATE, STEP = 8.0, 4.0
 LEAST_RATE, GREATEST_RATE = FIRST_RATE / STEP**6, FIRST_RATE * STEP**2
 MOST_ROWS = 5000
-MOST_COLUMNS = 400  # beyond, the fits would take longer than the chain
+MOST_COLUMNS = 400  # with more, the fits would take longer than the chain
 USUAL_COLUMNS = 20
 NONLINEAR_RATE = 2.0  # the least for models that bend, with the usual number of columns
 
@@ -49,11 +49,11 @@ def prior_rate(rows: Rows, shape: float) -> float:
         prior = CoefficientPrior.of("ard", shape, rate)
         total = 0.0
         for category in range(few.n_categories):
-            parts = np.full(few.n_categories, FAILURE, dtype=np.int8)
-            parts[category] = SUCCESS
-            law = laplace_logistic(few, parts, prior, modes.get(category))
-            modes[category] = law.mode
-            total += law.log_evidence
+            labels = np.full(few.n_categories, FAILURE, dtype=np.int8)
+            labels[category] = SUCCESS
+            approximation = laplace_logistic(few, labels, prior, modes.get(category))
+            modes[category] = approximation.mode
+            total += approximation.log_evidence
         return total
 
     best = FIRST_RATE
@@ -74,8 +74,8 @@ def prior_rate(rows: Rows, shape: float) -> float:
 def nonlinear_rate(rows: Rows, shape: float) -> float:
     """The rate for a model that bends: `prior_rate`, but not too small.
 
-    Logistic regressions see how much linear boundaries gain. Where that is next to nothing, as
-    on rings or a rolled-up sheet, they ask for coefficients of zero, and with such a prior a
+    Logistic regressions measure what linear boundaries gain. Where that is next to nothing, as
+    on rings or a rolled-up sheet, they favour coefficients of zero, and with such a prior a
     nonlinear model would find nothing either.
     """
     least = NONLINEAR_RATE * min(1.0, USUAL_COLUMNS / rows.n_columns)

@@ -21,7 +21,7 @@ def _table(name: str) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray | N
     packed = files("pasb.datasets").joinpath("data", f"{name}.csv.gz").read_bytes()
     header, *lines = gzip.decompress(packed).decode("ascii").splitlines()
     columns = header.split(",")
-    labels = 2 if "split" in columns else 1  # the label columns stand last
+    labels = 2 if "split" in columns else 1  # the label columns are the last
     cells = [line.rsplit(",", labels) for line in lines]
     X = np.loadtxt([row[0] for row in cells], delimiter=",", ndmin=2)
     split = np.array([row[1] for row in cells]) if labels == 2 else None
