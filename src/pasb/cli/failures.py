@@ -46,10 +46,8 @@ def reported(traceback: bool = False) -> Iterator[None]:
 @contextmanager
 def _terminable() -> Iterator[None]:
     """Let SIGTERM, which batch systems send when time is up, stop a run as Ctrl-C does."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # only the main thread can set handlers
-        yield
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can set handlers
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
