@@ -571,19 +571,27 @@ from pasb.storage.checkpoint import Checkpoint
 checkpoint = Checkpoint.open(sys.argv[1], {"seed": 7})
 child = os.fork()
 if child == 0:
+    os.close(1)
     time.sleep(60)
     os._exit(0)
-try:
+print(child, flush=True)
+if sys.argv[2] == "closed":
     checkpoint.close()
-    Checkpoint.open(sys.argv[1], {"seed": 7}).close()
-finally:
-    os.kill(child, signal.SIGKILL)
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_does_not_keep_the_lock(tmp_path):
-    subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], check=True)
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_a_forked_process_does_not_keep_the_lock(tmp_path, end):
+    command = [sys.executable, "-c", FORKING, str(tmp_path), end]
+    child = int(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
+    try:
+        os.kill(child, 0)  # it is alive
+        Checkpoint.open(tmp_path, {"seed": 7}).close()
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_an_exception_releases_the_lock(tmp_path):
