@@ -21,6 +21,7 @@ PARTS = {  # their modules, and about how many seconds they take on two cores
     "prediction": ("prediction", 5),
     "scaling": ("scaling", 80),
     "start": ("start", 20),
+    "diagnostics": ("diagnostics", 20),
     "mixing": ("mixing", 150),
     "peers": ("peers", 1000),
 }

@@ -14,7 +14,7 @@ from calibration.scenarios import SCENARIOS
 from pasb.binary.base import BinaryModel
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import Direction
-from pasb.testing import joint
+from pasb.testing import joint_distribution as joint
 
 LIMIT = 1e-6  # a p-value below fails; there are some 40, corrected for their means
 N_SWEEPS = 5

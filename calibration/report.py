@@ -30,19 +30,19 @@ covariate and a constant, fixed); a chain under `scheme="exact"` samples the pos
 is ranked among {n_draws} of its draws. The ranks are uniform if the posterior is right. Ranked are
 class probabilities at two places, the log-likelihood, coefficients, precisions, weights and
 hyperparameters of both sticks with their log-density, and the place of every class in the order.
-(The reference has no parameters under the exact scheme: what stands there is drawn from a
+(The reference has no parameters under the exact scheme: what is stored for it is drawn from a
 pseudo-prior. So parameters are those of a stick.) Chains start as the classifiers start them, with
 100 sweeps of warm-up, and keep every `thin`-th sweep; the column beside it is the largest
 autocorrelation of successive draws, mean over replicates.
 
 The test of a quantity is that of the largest deviation of the ranks' distribution function, with
-its exact p-value; the grey bands of the pictures hold a right line at all places at once with
-probability 95 % (Sailynoja, Burkner and Vehtari 2022), so one line in twenty may leave. {n_tests}
-p-values; the least is {least_p:.2g}, and one below {limit:.0e} fails: by Bonferroni a right sampler
-does so with probability {chance:.1g} at most.
+its exact p-value. The grey bands of the pictures hold the whole line of a correct sampler with
+probability 95 % (Sailynoja, Burkner and Vehtari 2022), so one line in twenty may leave them.
+{n_tests} p-values; the smallest is {least_p:.2g}, and one below {limit:.0e} fails: by Bonferroni, a
+correct sampler does so with probability {chance:.1g} at most.
 
 The support vector machine is not here and cannot be: its Gibbs update uses a pseudo-likelihood that
-is no probability of labels, so there is no model to simulate from.
+is not a probability of labels, so there is no model to simulate from.
 """
 
 COLUMNS = """

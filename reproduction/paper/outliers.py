@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.datasets.stream import SteadyStream
+from pasb.datasets.steady_stream import SteadyStream
 
 WILD = (3, 4, 5)  # the 4th, 5th and 6th covariates
 

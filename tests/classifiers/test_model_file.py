@@ -14,9 +14,9 @@ from pasb import (
     Softplus,
     StickBreakingClassifier,
     StickLogisticClassifier,
-    store,
 )
 from pasb.errors import FileFormatError
+from pasb.storage import store
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from pasb import datasets
 from pasb.datasets.generators import spiral
-from pasb.datasets.stream import SteadyStream
+from pasb.datasets.steady_stream import SteadyStream
 
 MAKERS = {
     "waveform": datasets.make_waveform,

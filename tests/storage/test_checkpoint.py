@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from pasb.errors import CheckpointError
-from pasb.storage import file_format, folder_lock, store, whole_file
+from pasb.storage import file_format, store, whole_file
 from pasb.storage.checkpoint import Checkpoint, Saved
 from pasb.storage.whole_file import is_temporary, temporary_name
 
@@ -261,7 +261,7 @@ def test_damaged_last_segment(tmp_path, damage):
     with pytest.warns(RuntimeWarning, match="Lost: an unknown number of draws") as caught:
         check(load(tmp_path), 50, 15)
     assert "00000004.pasb" in str(caught[0].message)
-    assert "The chain goes on after sweep 50, with 15 draws" in str(caught[0].message)
+    assert "The chain continues after sweep 50, with 15 draws" in str(caught[0].message)
     assert "00000004.pasb.damaged" in names(tmp_path)
     check(quiet_load(tmp_path), 50, 15)
 
@@ -281,7 +281,7 @@ def test_damage_or_a_gap_in_the_middle(tmp_path, damage):
     check(quiet_load(tmp_path), 30, 5)
 
 
-def test_the_run_goes_on_after_damage(tmp_path):
+def test_the_run_continues_after_damage(tmp_path):
     for _ in range(3):  # what is set aside never overwrites what was set aside before
         fill(tmp_path, segments=0, warmup=0)
         with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
@@ -312,7 +312,7 @@ def test_all_damaged(tmp_path):
     fill(tmp_path)
     for index in range(5):
         flip(segment(tmp_path, index))
-    with pytest.warns(RuntimeWarning, match=r"and 2 more\..* goes on from its beginning, with 0"):
+    with pytest.warns(RuntimeWarning, match=r"and 2 more\..* continues from its beginning, with 0"):
         assert load(tmp_path) is None
     with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
         assert checkpoint.load(0) is None
@@ -375,7 +375,7 @@ def test_append_checks_its_arguments(tmp_path):
                 checkpoint.append(0, 1, {bad: np.zeros(1)}, {})
             with pytest.raises(ValueError, match="must be identifiers"):
                 checkpoint.append(0, 1, {}, {bad: np.zeros(1)})
-        with pytest.raises(ValueError, match=r"one length, not \[2, 3\]"):
+        with pytest.raises(ValueError, match=r"equal length, not \[2, 3\]"):
             checkpoint.append(0, 1, {}, {"a": np.zeros(2), "b": np.zeros(3)})
         with pytest.raises(ValueError, match="first axis"):
             checkpoint.append(0, 1, {}, {"a": np.float64(2)})
@@ -453,7 +453,7 @@ def test_an_interrupt_just_after_the_file_is_there(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on file sizes")
 def test_no_room_for_real(tmp_path):
-    """A limit on the size of files stands in for a full disk."""
+    """A limit on the size of files takes the place of a full disk."""
     script = (
         "import resource, sys, numpy as np\n"
         "from pasb.storage.checkpoint import Checkpoint\n"
@@ -542,13 +542,56 @@ def test_the_lock_ends_with_its_process(tmp_path, holder):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
-def test_a_file_system_without_locks(tmp_path, monkeypatch):
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks(tmp_path, monkeypatch, number):
     def unsupported(*args):
-        raise OSError(errno.ENOLCK, "No locks available")
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(folder_lock.fcntl, "flock", unsupported)
-    with pytest.warns(RuntimeWarning, match="cannot be locked on this file system"):
-        Checkpoint.open(tmp_path, FINGERPRINT).close()
+    import fcntl
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    with pytest.warns(RuntimeWarning, match="cannot be locked on this file system") as caught:
+        checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
+    assert caught[0].filename == __file__
+    checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
+    checkpoint.close()
+
+
+def test_the_lock_may_be_released_in_another_thread(tmp_path):
+    checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
+    thread = threading.Thread(target=checkpoint.close)
+    thread.start()
+    thread.join()
+    Checkpoint.open(tmp_path, FINGERPRINT).close()
+
+
+FORKING = """
+import os, signal, sys, time
+from pasb.storage.checkpoint import Checkpoint
+checkpoint = Checkpoint.open(sys.argv[1], {"seed": 7})
+child = os.fork()
+if child == 0:
+    os.close(1)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+if sys.argv[2] == "closed":
+    checkpoint.close()
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("end", ["closed", "killed"])
+def test_a_forked_process_does_not_keep_the_lock(tmp_path, end):
+    command = [sys.executable, "-c", FORKING, str(tmp_path), end]
+    child = int(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
+    try:
+        os.kill(child, 0)  # it is alive
+        Checkpoint.open(tmp_path, {"seed": 7}).close()
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_an_exception_releases_the_lock(tmp_path):

@@ -1,6 +1,6 @@
 """Faults of a checkpointed run: kills, full disks, dead workers and damaged files.
 
-After each of them the same call of `fit` goes on and ends with the draws of a run that was
+After each of them the same call of `fit` continues and ends with the draws of a run that was
 never disturbed, bit for bit, or it stops with an error that names the folder.
 """
 
@@ -166,7 +166,7 @@ def kill_many(name, tmp_path, seed, n_kills, longest=None):
     """Kill a run after random delays, again and again, and resume it after each.
 
     The delays last up to `longest` seconds, or up to the length of an undisturbed run. A run
-    that ends before its kill is begun anew in another folder. Returns how many kills came
+    that ends before its kill is started again in another folder. Returns how many kills came
     before the first draw was on disk, and how many after.
     """
     rng = random.Random(seed)
@@ -246,7 +246,7 @@ model.set_params(callbacks=[die]).fit(X, Y)
 
 @needs_signals
 def test_a_killed_joblib_worker(whole, tmp_path):
-    """The worker that fits dies; joblib says so, and the run goes on from its checkpoint."""
+    """The worker that fits dies; joblib says so, and the run continues from its checkpoint."""
 
     folder = tmp_path / "run"
     names = {"model": classifier(checkpoint=folder), "X": X, "Y": Y}
@@ -259,7 +259,7 @@ def test_a_killed_joblib_worker(whole, tmp_path):
 
 @pytest.mark.parametrize("death", [MemoryError, SystemExit, RuntimeError])
 def test_a_dead_worker_thread(whole, tmp_path, death):
-    """The thread of one chain dies; the error comes out, and the run can go on."""
+    """The thread of one chain dies; the error comes out, and the run can be continued."""
 
     def die(info):
         if info.chain == 1 and info.sweep == 20:
@@ -318,7 +318,7 @@ class Flaky:
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_disk_that_is_full_now_and_then(name, whole, tmp_path, monkeypatch, seed, number):
-    """The run goes on with its draws in memory, and loses none of them on disk either."""
+    """The run continues with its draws in memory, and loses none of them on disk either."""
     folder = tmp_path / "run"
     for attempt in range(4):
         with monkeypatch.context() as patch, warnings.catch_warnings():

@@ -518,7 +518,7 @@ def test_a_folder_that_cannot_be_synced_is_no_failure(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on file sizes")
 def test_no_room_for_real(file):
-    """A limit on the size of files stands in for a full disk."""
+    """A limit on the size of files takes the place of a full disk."""
     script = (
         "import resource, sys, numpy as np\n"
         "from pasb.storage import store\n"

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pasb import variates
-from pasb.variates.drawing import law_key
+from pasb.variates.drawing import distribution_key
 
 pytest.importorskip("numba.cuda")
 
@@ -60,7 +60,7 @@ print(json.dumps(out.tolist()))
 
 
 def test_a_kernel_draws_what_the_cpu_draws():
-    laws = (
+    distributions = (
         "normal",
         "gamma",
         "polya_gamma",
@@ -70,7 +70,7 @@ def test_a_kernel_draws_what_the_cpu_draws():
         "truncated_normal",
         "truncated_t",
     )
-    keys = [int(law_key(law, 3)) for law in laws]
+    keys = [int(distribution_key(distribution, 3)) for distribution in distributions]
     given = json.dumps({"key": keys, "h": H.tolist(), "c": C.tolist()})
     setting = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run(
@@ -93,5 +93,7 @@ def test_a_kernel_draws_what_the_cpu_draws():
         variates.truncated_normal(C, C + 9.0, seed=3),
         variates.truncated_t(4.0, C, C + 9.0, seed=3),
     ]
-    for law, simulated, drawn in zip(laws, json.loads(run.stdout), on_cpu, strict=True):
-        assert simulated == pytest.approx(drawn, rel=1e-9), law
+    for distribution, simulated, drawn in zip(
+        distributions, json.loads(run.stdout), on_cpu, strict=True
+    ):
+        assert simulated == pytest.approx(drawn, rel=1e-9), distribution

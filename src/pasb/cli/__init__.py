@@ -206,8 +206,8 @@ def summary(
         summarise_file(model, everything, interval)
 
 
-@app.command()
-def demo(
+@app.command("demo")
+def run_demo(  # another name than the module `pasb.cli.demo`, which it would hide
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("pasb-demo"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer draws, to see that it runs.")] = (
         False

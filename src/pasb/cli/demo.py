@@ -104,14 +104,14 @@ def _fit(X: pd.DataFrame, y: NDArray, sweeps: int) -> Any:
 
 
 def _one_row_in_words(task: Task, model: Any) -> str:
-    """What a Bayesian fit adds: how far the probability of a doubtful row is known."""
+    """What a Bayesian fit adds: how precisely the probability of an uncertain row is known."""
     proba = model.predict_proba(task.X_test)
     row = int(np.argmin(np.abs(proba.max(axis=1) - 0.6)))
     best = int(np.argmax(proba[row]))
     drawn = model.sample_proba(task.X_test.iloc[[row]])[:, 0, best]
     low, high = np.quantile(drawn, (0.05, 0.95))
     return (
-        f"Every probability comes with an interval. Test row {row + 1}, a doubtful one: "
+        f"Every probability comes with an interval. Test row {row + 1}, an uncertain one: "
         f"P({model.classes_[best]}) = {proba[row, best]:.2f}, with probability 0.9 between "
         f"{low:.2f} and {high:.2f}. The truth: {task.y_test[row]}."
     )

@@ -29,7 +29,7 @@ def reported(traceback: bool = False) -> Iterator[None]:
     Parameters
     ----------
     traceback : bool
-        Let errors through instead, for those who look for a bug.
+        Let errors through, to look for a bug.
     """
     try:
         with _terminable():
@@ -45,9 +45,9 @@ def reported(traceback: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let a batch system, which sends SIGTERM when time is up, stop a run as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():  # they must not
-        yield
+    """Let SIGTERM, which batch systems send when time is up, stop a run as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can set handlers
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -36,7 +36,7 @@ _CLASSIFIERS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a fit, as the command line gives them; None leaves it to the model."""
+    """The options of a fit, as given on the command line; None means the model's default."""
 
     model: str = "logistic"
     experts: int | None = None
@@ -158,7 +158,7 @@ def summarise_file(path: Path, everything: bool, interval: float) -> None:
 
 
 def load_model(path: Path) -> Any:
-    """Read a model, with an error that says so if it is a table or not there at all."""
+    """Read a model; an error says what to do if there is none."""
     if not path.exists():
         raise UsageError(f"{path}: no such file; write a model with pasb fit ... --out {path}")
     if path.is_dir():
@@ -167,7 +167,7 @@ def load_model(path: Path) -> Any:
 
 
 def _fit(model: Any, X: pd.DataFrame, labels: NDArray) -> list[str]:
-    """Fit, and give back what was warned about; the report says how the chains did."""
+    """Fit, and return the warnings, except about convergence: the report covers it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -198,7 +198,7 @@ def _columns(table: pd.DataFrame, target: str, drop: Sequence[str], path: Path) 
 def _split(
     labels: NDArray, test: float | None, seed: int | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Training and held-out rows; each class is shared out in proportion if it can be."""
+    """Training and held-out rows, with the same shares of every class if possible."""
     rows = np.arange(len(labels))
     if test is None:
         return rows, rows[:0]
@@ -223,7 +223,7 @@ def _precision(text: str | None) -> float | str | None:
     except ValueError:
         value = np.nan
     if not 0 < value < np.inf:
-        raise UsageError(f'--precision must be "ard" or a number above zero, not {text!r}')
+        raise UsageError(f'--precision must be "ard" or a positive number, not {text!r}')
     return value
 
 
@@ -242,6 +242,6 @@ def _order(text: str, classes: NDArray) -> str | list:
             raise UsageError(f"--order: {name!r} is not a class; {hint}")
     if sorted(names) != sorted(by_name):
         missing = [name for name in by_name if name not in names]
-        trouble = f"{missing[0]!r} is missing" if missing else "one stands twice"
+        trouble = f"{missing[0]!r} is missing" if missing else "one occurs twice"
         raise UsageError(f"--order must list every class once, first stick to last: {trouble}")
     return [by_name[name] for name in names]

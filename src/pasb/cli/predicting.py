@@ -69,7 +69,7 @@ def predict_table(
     else:
         _print_first(console, model, frame, interval)
     if target is not None:
-        # the means stand in the frame already, unless it has classes only
+        # the frame already has the means, unless it has classes only
         means = [f"p_{label}" for label in model.classes_]
         given = frame[means].to_numpy() if proba else model.predict_proba(X)
         truth = _truth(table[target], model.classes_, target, path)

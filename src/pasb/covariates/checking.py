@@ -12,10 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-# How the names of dtypes begin, in pandas, polars and pyarrow alike.
-_NUMBERS = ("int", "uint", "float", "double", "half", "decimal", "bool", "complex", "null")
-_TIMES = ("date", "time", "duration", "period", "interval")
-
 ROWS_AT_ONCE = 4096  # of a check; a byte for every number of a table would be an eighth of it
 
 
@@ -26,7 +22,7 @@ def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
     ----------
     estimator : estimator
         Gets or is checked against `n_features_in_` and `feature_names_in_`.
-    X : array, pandas or polars data frame
+    X : array, or a data frame that narwhals knows (pandas, polars, pyarrow and others)
     reset : bool
         True in `fit`, False in prediction.
     y : array, optional
@@ -42,32 +38,48 @@ def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
 
 def _refuse_text_columns(X) -> None:
     """Name the first column of a data frame that does not hold numbers."""
-    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
-        raise TypeError("X is a lazy frame: call its collect() method and pass the result")
+    import narwhals as nw
+
     if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
         raise ValueError(f"X holds dates or times ({X.dtype}), not numbers: turn them into numbers")
-    if not (hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "dtypes")):
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        twice = next(name for name in X.columns if list(X.columns).count(name) > 1)
+        raise ValueError(f"X: two columns are named {twice!r}; rename one of them") from None
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError("X is a lazy frame: call its collect() method and pass the result")
+    if not isinstance(frame, nw.DataFrame):
         return
-    for name in X.columns:
-        column = X[name]
-        if not hasattr(column, "dtype"):  # a column name that stands twice
+    for name, dtype in frame.schema.items():
+        if dtype.is_numeric() or dtype == nw.Boolean:
             continue
-        kind = str(column.dtype).lower()
-        if kind.startswith(_TIMES):
+        column = frame[name]
+        shown = getattr(column.to_native(), "dtype", dtype)
+        if dtype.is_temporal() or str(shown).startswith("period"):  # which only pandas has
             raise ValueError(
-                f"X: column {name!r} holds dates or times ({column.dtype}), not numbers. Turn it "
+                f"X: column {name!r} holds dates or times ({shown}), not numbers. Turn it "
                 "into numbers first, for instance days since some date, or drop it."
             )
-        if kind.startswith(_NUMBERS):
-            continue
-        try:
-            np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError):
+        if not _holds_numbers(column.to_numpy()):
             raise ValueError(
                 f"X: could not convert string to float: column {name!r} does not hold numbers "
-                f"({column.dtype}). Encode it first, for instance with "
+                f"({shown}). Encode it first, for instance with "
                 "sklearn.preprocessing.OneHotEncoder, or drop it."
-            ) from None
+            )
+
+
+def _holds_numbers(values: NDArray) -> bool:
+    """Tell whether scikit-learn can turn values into numbers: objects, or text such as "1.5"."""
+    if values.dtype.kind in "biufc":  # it has an error of its own for complex numbers
+        return True
+    if any(isinstance(value, list | np.ndarray) for value in values[:1]):
+        return False
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _refuse_unclear_labels(y) -> None:
@@ -145,6 +157,6 @@ def checked_order(order, classes: NDArray) -> NDArray[np.int64]:
             raise ValueError(f"order: {label!r} is not a class; the classes are {known}")
     if sorted(index[label] for label in labels) != list(range(len(index))):
         missing = [label for label in index if label not in labels]
-        trouble = f"{missing[0]!r} is missing" if missing else "some stand more than once"
+        trouble = f"{missing[0]!r} is missing" if missing else "some occur more than once"
         raise ValueError(f"order must list every class exactly once ({known}): {trouble}")
     return np.array([index[label] for label in labels], dtype=np.int64)

@@ -1,7 +1,7 @@
 """Columns of a Gaussian radial basis function kernel.
 
 Column j of a row x is exp(-width ||x - c_j||^2), with landmarks c_j among the training rows
-and covariates on the model's inner scale. The constant stands first. `width` is what LIBSVM
+and covariates on the model's inner scale. The constant is the first column. `width` is what LIBSVM
 and scikit-learn call gamma: the larger, the narrower the kernel. The paper's grid of kernel
 widths, 2^-10 to 2^10, is the grid of this number.
 """

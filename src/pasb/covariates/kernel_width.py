@@ -1,8 +1,8 @@
 """The width of a kernel by cross validation, at a bounded cost.
 
-As in the paper the width comes from a grid, by 3-fold cross validation. Its 21 widths would
-cost 63 fits of the whole size; this looks at every third width, then at the neighbours of the
-best one, with short chains on at most `MOST_ROWS` rows and `MOST_BASES` landmarks.
+As in the paper, the width is chosen from a grid by 3-fold cross validation. All 21 widths would
+cost 63 fits to all rows. Instead every third width is tried, then the neighbours of the best
+one, with short chains on at most `MOST_ROWS` rows and `MOST_BASES` landmarks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Fit = Callable[[float, NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64
 
 
 class Score(NamedTuple):
-    """What cross validation found for a width; the least error wins, then the least loss."""
+    """Result of cross validation for a width; the smallest error wins, then the smallest loss."""
 
     error: float
     log_loss: float
@@ -36,7 +36,8 @@ def folds_of(
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Training and test rows of each fold, every category spread evenly over the folds.
 
-    At most `MOST_ROWS` of the rows are used. Folds that leave one category only are left out.
+    At most `MOST_ROWS` of the rows are used. Folds with training rows of one category only are
+    left out.
     """
     rng = np.random.default_rng([seed, n_folds])
     rows = rng.permutation(rows)
@@ -44,10 +45,10 @@ def folds_of(
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(np.int64)]
     fold = np.arange(len(rows)) % n_folds
-    parts = [(rows[fold != k], rows[fold == k]) for k in range(n_folds)]
+    splits = [(rows[fold != k], rows[fold == k]) for k in range(n_folds)]
     return [
         (train, test)
-        for train, test in parts
+        for train, test in splits
         if len(test) and len(np.unique(categories[train])) > 1
     ]
 

@@ -26,17 +26,17 @@ class Scaling(NamedTuple):
         X : array of shape (n_rows, n_features)
         weights : array of shape (n_rows,)
         how : {"standard", "range", None}
-            Mean 0 and variance 1; or [-1, 1], as in the paper; or as they are.
+            Mean 0 and variance 1; or the range [-1, 1], as in the paper; or unchanged.
         """
         if how is None:
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        parts = [
+        chunks = [
             slice(start, start + ROWS_AT_ONCE)
             for start in range(0, len(X), ROWS_AT_ONCE)
             if weights[start : start + ROWS_AT_ONCE].any()
         ]
-        low = np.min([X[part][weights[part] > 0].min(axis=0) for part in parts], axis=0)
-        high = np.max([X[part][weights[part] > 0].max(axis=0) for part in parts], axis=0)
+        low = np.min([X[part][weights[part] > 0].min(axis=0) for part in chunks], axis=0)
+        high = np.max([X[part][weights[part] > 0].max(axis=0) for part in chunks], axis=0)
         # halves first: high - low may overflow
         centre, spread = low / 2 + high / 2, high / 2 - low / 2
         if how == "standard":
@@ -44,7 +44,7 @@ class Scaling(NamedTuple):
 
             def weighted_mean(function):
                 sums = np.zeros(X.shape[1])
-                for part in parts:
+                for part in chunks:
                     w = weights[part]
                     with np.errstate(invalid="ignore", divide="ignore"):
                         unit = (X[part][w > 0] - centre) / width
@@ -54,13 +54,13 @@ class Scaling(NamedTuple):
             mean = weighted_mean(lambda unit: unit)
             deviation = np.sqrt(weighted_mean(lambda unit: (unit - mean) ** 2))
             centre, spread = centre + mean * spread, deviation * spread
-        # a column that varies by rounding errors only is a constant one
+        # a column that varies only by rounding errors counts as constant
         tiny = 1e-13 * np.maximum(np.abs(low), np.abs(high))
         constant = ~(spread > tiny)
         return cls(np.where(constant, low, centre), np.where(constant, 1.0, spread))
 
     def check(self) -> None:
-        """Raise a ValueError for arrays that are no scaling, as a damaged file may hold."""
+        """Raise a ValueError for arrays that are not a scaling, as a damaged file may hold."""
         centre, spread = self
         if centre.ndim != 1 or spread.shape != centre.shape or not centre.size:
             raise ValueError("the scaling is incomplete")

@@ -25,7 +25,7 @@ SEPARATED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 ENDINGS = (*SEPARATED, *PARQUET)
 
-# what stands for a missing label; "None" is left out, as it is a plausible class
+# texts that mean a missing label; "None" is left out, as it is a plausible class
 _NO_LABEL = frozenset({"", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "null", "NULL", "<NA>"})
 
 
@@ -100,7 +100,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def class_labels(table: pd.DataFrame, target: str, path: Path) -> NDArray:
-    """The labels of the target column: text, whole numbers or booleans.
+    """The labels of the target column: text, integers or booleans.
 
     Raises
     ------
@@ -116,12 +116,12 @@ def class_labels(table: pd.DataFrame, target: str, path: Path) -> NDArray:
     if pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column):
         gaps = column.isna().to_numpy()
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        whole = bool(np.all(numbers[~gaps] == np.floor(numbers[~gaps])))
+        integers = bool(np.all(numbers[~gaps] == np.floor(numbers[~gaps])))
         text = np.array([str(value) for value in column])
     else:
         text = np.array([str(value).strip() for value in column])
         gaps = np.isin(text, list(_NO_LABEL)) | column.isna().to_numpy()
-        whole = False
+        integers = False
     if gaps.any():
         raise TableError(
             f"{path}: column {target!r} has {_count(int(gaps.sum()), 'missing label')}, the first "
@@ -130,7 +130,7 @@ def class_labels(table: pd.DataFrame, target: str, path: Path) -> NDArray:
     _check_are_classes(text, target, path)
     if pd.api.types.is_bool_dtype(column):
         return column.to_numpy(dtype=bool)
-    if kind in "iu" or whole:
+    if kind in "iu" or integers:
         return column.to_numpy(dtype=np.int64)
     return text
 
@@ -219,7 +219,7 @@ def _read_separated(path: Path, kind: str, target: str | None) -> pd.DataFrame:
         except pd.errors.ParserWarning:
             raise TableError(f"{path}: rows have more cells than the header has names") from None
     mine = [name for name in table.columns if str(name).strip() == target]
-    if len(mine) == 1:  # once more, as text: numbers would lose their spelling
+    if len(mine) == 1:  # read it again as text: numbers would lose their spelling
         labels = pd.read_csv(path, usecols=mine, dtype=str, keep_default_na=False, **options)
         table[mine[0]] = labels[mine[0]]
     return table

@@ -12,7 +12,7 @@ import numpy as np
 
 from pasb.datasets.catalog import ENTRIES
 from pasb.datasets.dataset import Dataset
-from pasb.datasets.stream import SteadyStream
+from pasb.datasets.steady_stream import SteadyStream
 
 
 def _dataset(name: str, X: np.ndarray, y: np.ndarray) -> Dataset:
@@ -196,7 +196,7 @@ def make_square101(n: int = 8000, *, seed: int = 0) -> Dataset:
 def make_swiss_roll(n: int = 800, *, noise: float = 0.3, seed: int = 0) -> Dataset:
     """Generate the swiss roll: two spiral arms in the plane, 2 classes.
 
-    Category 1 lies close to the curve (t cos t, t sin t), t uniform from 4.9 to 13,
+    Category 1 is close to the curve (t cos t, t sin t), t uniform from 4.9 to 13,
     category 2 close to 0.71 times that curve, both with normal noise.
 
     From the paper: two categories in two dimensions. Read by eye from its Figure 6:

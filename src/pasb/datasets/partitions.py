@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pasb.datasets.stream import SteadyStream
+from pasb.datasets.steady_stream import SteadyStream
 
 # The share of training rows, and how many partitions there are to choose from. The
 # paper used five for iris, wine and glass, and one for the others. Its split of

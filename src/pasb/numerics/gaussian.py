@@ -1,10 +1,13 @@
-"""Draw from a normal distribution that is given by its precision matrix and linear term.
+"""Draw from a normal distribution, given its precision matrix and linear term.
 
 Precision matrices of the form diag(alpha) + X'WX may mix scales of many decades.
 They are equilibrated to a unit diagonal first; should Cholesky fail nevertheless, a
 QR decomposition of [sqrt(W) X; sqrt(alpha)] gives the same factor without forming
-the matrix, hence the same distribution. The linear term goes through it row by row too: summed up,
-a heavy row's share would drown those of the others. The caller counts how often that happened.
+the matrix, and so the same distribution. The linear term goes through it row by row too: in a
+sum, a heavy row's share would swamp those of the others. The caller counts these cases.
+
+Shapes, with n columns: `precision` (n, n), of which only the lower triangle is read; `linear`,
+`scale`, `mode`, `at` and `out` (n,); `factor` (n, n), of which only the lower triangle counts.
 """
 
 from __future__ import annotations
@@ -150,9 +153,11 @@ def squared_distance(mode, scale, factor, at):
 def draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, scale, out):
     """Draw from N(Q^-1 b, Q^-1), Q = A + X'WX and b = A centre + X' linear_weights, by QR.
 
-    W = diag(weights), A = diag(alpha). Same distribution and, to rounding, the same draw as
+    W = diag(weights), A = diag(alpha). The distribution and, up to rounding, the draw are those of
     `draw_from_precision`; the condition number that matters is the square root of Q's. X is
-    given in blocks of rows, transposed; rows without weight do not count.
+    given as `blocks` (n_blocks, n or more, BLOCK), see `pasb.numerics.rows`; `weights` and
+    `linear_weights` are (n_blocks * BLOCK,), `alpha`, `centre`, `scale` and `out` are (n,). Rows
+    of weight zero do not count.
     """
     n = alpha.shape[0]
     n_blocks, _, size = blocks.shape

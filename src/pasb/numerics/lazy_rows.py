@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 class LazyRows:
-    """Stands for ``columns(table)``, which as a whole would take as much memory as the table.
+    """Represents ``columns(table)``, which would take as much memory as the table.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Rows are sorted by category, so that the rows that inform a stick are a few runs
 neighbours, and sums over the rows of a category are sums over a slice. They are
 stored transposed in blocks, so that one block stays in the cache while every sum
 over it is taken and every inner loop runs over neighbours in memory. The blocks do
-not depend on the number of threads, hence neither does any sum.
+not depend on the number of threads, and so no sum does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pasb.numerics.lazy_rows import Table
 from pasb.numerics.work_space import WorkSpaces
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
-LEAST_ROWS = 20  # that stay of a category, where it has as many
+LEAST_ROWS = 20  # of a category that `at_most` keeps, if there are as many
 TILE = 4  # columns; the Gram kernel keeps TILE x TILE sums in registers
 
 
@@ -39,7 +39,7 @@ class Rows:
     n_columns : int
         Number of covariates, the constant column included.
     spaces : WorkSpaces
-        What the chains of a run that share these rows lend to their threads.
+        Work space for the threads of all chains that share these rows.
     """
 
     blocks: NDArray[np.float64]
@@ -73,7 +73,7 @@ class Rows:
         return np.searchsorted(self.bounds, rows, side="right") - 1
 
     def at_most(self, n: int) -> Rows:
-        """About `n` of the rows, evenly spaced in every category; all if there are no more."""
+        """About `n` of the rows, evenly spaced within every category; all if there are fewer."""
         if self.n_rows <= n:
             return self
         chosen = []
@@ -108,7 +108,7 @@ class Rows:
 
 
 def sorting(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each row of `Rows` stands in the table it comes from."""
+    """Number, in the table it comes from, of each row of `Rows`."""
     return np.argsort(y, kind="stable")
 
 
@@ -159,7 +159,10 @@ def linear_predictors(blocks, coefficients, out):
 
 @elementwise
 def one_predictor(block, b, out):
-    """x'b of the rows of one block."""
+    """x'b of the rows of one block.
+
+    `block` is (padded columns, BLOCK), `b` is (padded columns,), `out` is (BLOCK,).
+    """
     for i in range(BLOCK):
         out[i] = 0.0
     for p in range(0, b.size, TILE):
@@ -176,7 +179,7 @@ def one_predictor(block, b, out):
 
 @elementwise
 def two_predictors(block, b, c, out, other):
-    """As `one_predictor`, term by term; what is loaded of the block serves twice."""
+    """As `one_predictor`, for b into `out` and c into `other`; the block is loaded once."""
     for i in range(BLOCK):
         out[i] = 0.0
         other[i] = 0.0
@@ -199,7 +202,10 @@ def two_predictors(block, b, c, out, other):
 
 @summing
 def _tile(left, right, a, b, gram):
-    """Add the products of columns a..a+3 of `left` with b..b+3 of `right` to `gram`."""
+    """Add the products of columns a..a+3 of `left` with b..b+3 of `right` to `gram`.
+
+    `left` and `right` are (padded columns, BLOCK).
+    """
     l0 = left[a]
     l1 = left[a + 1]
     l2 = left[a + 2]
@@ -259,9 +265,10 @@ def _tile(left, right, a, b, gram):
 def weighted_gram(blocks, weights, linear_weights, used, scratch, gram, linear):
     """``gram = X' diag(weights) X`` (lower triangle) and ``linear = X' linear_weights``.
 
-    `weights` and `linear_weights` have one entry per row of the padded blocks, and
-    ``used[k]`` says whether any of them in block k is not zero. `scratch` has the
-    shape of a block; `gram` is square with the padded number of columns.
+    `blocks` is (n_blocks, padded columns, BLOCK). `weights` and `linear_weights` are
+    (n_blocks * BLOCK,), and ``used[k]`` says whether any of them in block k is not zero.
+    `scratch` is (padded columns, BLOCK), `gram` (padded columns, padded columns), `linear`
+    (padded columns,).
     """
     gram[:, :] = 0.0
     linear[:] = 0.0
@@ -274,7 +281,11 @@ def weighted_gram(blocks, weights, linear_weights, used, scratch, gram, linear):
 
 @summing
 def add_block(block, w, v, scratch, gram, linear):
-    """Add the share of one block to `gram` and `linear`."""
+    """Add the share of one block to `gram` and `linear`.
+
+    `block` and `scratch` are (padded columns, BLOCK), the weights `w` and linear weights `v`
+    are (BLOCK,), `gram` is (padded columns, padded columns), `linear` is (padded columns,).
+    """
     for a in range(block.shape[0]):
         x = block[a]
         wx = scratch[a]

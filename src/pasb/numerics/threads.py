@@ -1,7 +1,7 @@
 """Threads that help a chain within a sweep, where there are more of them than chains.
 
-Given the order the sticks are independent, and the experts of a softplus model are once it
-is known which of them are active. So a sweep is cut into *tasks*, and whoever is free takes
+Given the order the sticks are independent. So are the experts of a softplus model, given which
+of them are active in which rows. So a sweep is cut into *tasks*, and whoever is free takes
 the next one. What a task draws follows from its keys and not from who runs it or when, so
 the draws do not depend on the number of threads.
 """
@@ -46,7 +46,7 @@ class Helpers:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End the threads; from now on there are none."""
+        """End the threads."""
         with self._lock:
             self.n_free = 0
         for _ in self._threads:
@@ -56,14 +56,14 @@ class Helpers:
         self._threads = []
 
     def add(self, n: int = 1) -> None:
-        """Threads that have no chain any more help the others."""
+        """Add threads whose chain has ended: they help the others."""
         with self._lock:
             self.n_free += n
 
     def run(self, tasks: Sequence[Task], breadth: int = 1) -> None:
-        """Run all tasks and what they lead to; the first error is raised when none runs.
+        """Run all tasks and those that they lead to, and then raise the first error.
 
-        `breadth` is how many tasks each of them leads to that can run at the same time.
+        `breadth` is how many tasks that can run at the same time each of them leads to.
         """
         n = self._borrow(len(tasks) * breadth - 1)
         if n == 0:
@@ -136,7 +136,7 @@ class _Batch:
             return self.ready.popleft()
 
     def finish(self) -> None:
-        """Wait until no task runs any more, and raise what one of them raised."""
+        """Wait until no task is running, and raise what one of them raised."""
         with self.change:
             while self.n_running:
                 self.change.wait()

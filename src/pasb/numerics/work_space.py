@@ -11,7 +11,7 @@ from typing import Any
 
 
 class WorkSpaces:
-    """Idle work spaces, by what they are for."""
+    """Idle work spaces, by the kind of work that they are for."""
 
     def __init__(self) -> None:
         self._idle: dict[Hashable, list[Any]] = {}
@@ -28,7 +28,7 @@ class WorkSpaces:
         self._idle.setdefault(kind, []).append(space)
 
     def reserve(self, kind: Hashable, n: int, make: Callable[[], Any]) -> None:
-        """See to it that there are `n` idle ones."""
+        """Make sure that there are `n` idle ones."""
         idle = self._idle.setdefault(kind, [])
         idle += [make() for _ in range(n - len(idle))]
 

@@ -1,9 +1,11 @@
 """R-hat and effective sample size, many quantities at once.
 
 Rank-normalised split R-hat and bulk effective sample size as in Vehtari, Gelman,
-Simpson, Carpenter and Bürkner (2021), the same numbers as `arviz_stats` gives; its
-loop over single quantities and its import take longer than a small fit, these take
-some milliseconds for hundreds of quantities.
+Simpson, Carpenter and Bürkner (2021). arviz-stats gives the same numbers, and a test compares
+them. It is not used here because it takes one quantity after another, each ranked twice: for
+the 72 quantities of an iris fit it takes 1.8 times as long (162 against 92 ms, where the whole
+fit takes 350 ms), its import costs a first fit another 140 ms, or 220 ms where arviz-base is
+installed, and it has no R-hat for a single chain. `benchmarks/diagnostics.py` measures this.
 """
 
 from __future__ import annotations
@@ -24,31 +26,46 @@ def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
 
     NaN for fewer than four draws a chain; 1 for a quantity that does not vary.
     """
-    if draws.shape[1] < 4:
-        return np.full(draws.shape[2], np.nan)
-    return _in_parts(_split_rhat, draws)
-
-
-def _split_rhat(draws):
-    halves = _halves(draws)
-    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    # chains that are constant, each at another value, have nothing left when folded
-    rhat = np.fmax(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
-    return np.where(_constant(halves), 1.0, rhat)
+    return rhat_and_ess(draws)[0]
 
 
 def bulk_ess(draws: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bulk effective sample size of (chain, draw, quantity) draws, over all chains."""
-    if draws.shape[1] < 4:
-        return np.full(draws.shape[2], np.nan)
-    return _in_parts(_bulk_ess, draws)
+    """Bulk effective sample size of (chain, draw, quantity) draws, over all chains.
+
+    NaN for fewer than four draws a chain; all draws for a quantity that does not vary.
+    """
+    return rhat_and_ess(draws)[1]
 
 
-def _bulk_ess(draws):
-    n_chains, n_draws, _ = draws.shape
-    halves = _halves(draws)
-    ess = _ess(_normal_scores(halves))
-    return np.where(_constant(halves), float(n_chains * n_draws), ess)
+def rhat_and_ess(
+    draws: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both for every quantity; the ranks, which take most of the time, serve both.
+
+    Parameters
+    ----------
+    draws : array of shape (n_chains, n_draws, n_quantities)
+
+    Returns
+    -------
+    rhat, ess : arrays of shape (n_quantities,)
+    """
+    n_chains, n_draws, n_quantities = draws.shape
+    rhat, ess = np.full((2, n_quantities), np.nan)
+    if n_draws < 4:
+        return rhat, ess
+    step = max(1, NUMBERS_AT_ONCE // (n_chains * n_draws))
+    for start in range(0, n_quantities, step):
+        some = slice(start, start + step)
+        halves = _halves(draws[:, :, some])
+        constant = np.ptp(halves, axis=(0, 1)) == 0
+        scores = _normal_scores(halves)
+        folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+        # chains that are constant, each at another value, have nothing left when folded
+        larger = np.fmax(_rhat(scores), _rhat(_normal_scores(folded)))
+        rhat[some] = np.where(constant, 1.0, larger)
+        ess[some] = np.where(constant, float(n_chains * n_draws), _ess(scores))
+    return rhat, ess
 
 
 @dataclass(frozen=True)
@@ -77,24 +94,24 @@ class Diagnostics:
     ) -> Diagnostics:
         """From (chain, draw, row, category) probabilities and (chain, draw) likelihoods."""
         n_chains, n_draws, *quantities = probabilities.shape
-        flat = probabilities.reshape(n_chains, n_draws, -1)
-        lik = log_likelihood[:, :, None]
+        rhat, ess = rhat_and_ess(probabilities.reshape(n_chains, n_draws, -1))
+        rhat_likelihood, ess_likelihood = rhat_and_ess(log_likelihood[:, :, None])
         return cls(
-            split_rhat(flat).reshape(quantities),
-            bulk_ess(flat).reshape(quantities),
-            float(split_rhat(lik)[0]),
-            float(bulk_ess(lik)[0]),
+            rhat.reshape(quantities),
+            ess.reshape(quantities),
+            float(rhat_likelihood[0]),
+            float(ess_likelihood[0]),
         )
 
     @classmethod
     def worst_of(cls, by_direction: dict[str, Diagnostics]) -> Diagnostics:
         """The worse of the diagnostics of several directions, quantity by quantity."""
-        parts = list(by_direction.values())
+        each = list(by_direction.values())
         return cls(
-            np.max([part.rhat_probability for part in parts], axis=0),
-            np.min([part.ess_probability for part in parts], axis=0),
-            float(np.max([part.rhat_log_likelihood for part in parts])),
-            float(np.min([part.ess_log_likelihood for part in parts])),
+            np.max([one.rhat_probability for one in each], axis=0),
+            np.min([one.ess_probability for one in each], axis=0),
+            float(np.max([one.rhat_log_likelihood for one in each])),
+            float(np.min([one.ess_log_likelihood for one in each])),
             by_direction,
         )
 
@@ -109,20 +126,9 @@ class Diagnostics:
         return float(min(np.min(self.ess_probability), self.ess_log_likelihood))
 
 
-def _in_parts(function, draws):
-    """Apply a function of each quantity to some of them after others, to save memory."""
-    step = max(1, NUMBERS_AT_ONCE // (draws.shape[0] * draws.shape[1]))
-    parts = [draws[:, :, k : k + step] for k in range(0, draws.shape[2], step)]
-    return np.concatenate([function(part) for part in parts]) if parts else np.empty(0)
-
-
 def _halves(draws):
     half = draws.shape[1] // 2
     return np.concatenate([draws[:, :half], draws[:, -half:]])
-
-
-def _constant(draws):
-    return np.ptp(draws, axis=(0, 1)) == 0
 
 
 def _normal_scores(draws):
@@ -164,7 +170,7 @@ def _ess(z):
     monotone = np.minimum.accumulate(pairs, axis=0)
     counted = np.arange(len(pairs))[:, None] < length
     tau = -1 + 2 * np.sum(np.where(counted, monotone, 0.0), axis=0)
-    # the pair after those (not positive, or the last there is) still lends its even term
+    # of the next pair (not positive, or the last one) the even term still counts
     even = np.take_along_axis(rho, 2 * length[None], axis=0)[0]
     last = np.take_along_axis(pairs, length[None], axis=0)[0]
     tau += np.where((even > 0) | (last > 0), even, 0.0)

@@ -1,4 +1,4 @@
-"""A folder that a run writes while it samples, and from which it can go on.
+"""A folder that a run writes while it samples, and from which it can continue.
 
 The folder holds
 
@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from pasb.errors import CheckpointError, FileFormatError, NewerFormatError
 from pasb.storage import store
 from pasb.storage.file_format import brief
-from pasb.storage.folder_lock import LOCK_FILE, FolderLock
+from pasb.storage.folder_lock import LOCK_FILE, lock_folder
 from pasb.storage.plain_json import as_json
 from pasb.storage.segments import (
     SavedProgress,
@@ -80,10 +81,10 @@ class Checkpoint:
     >>> folder.cleanup()
     """
 
-    def __init__(self, folder: Path, run: str, lock: FolderLock) -> None:
+    def __init__(self, folder: Path, run: str, lock: FileLock) -> None:
         self.folder = folder
         self._run = run
-        self._lock: FolderLock | None = lock
+        self._lock: FileLock | None = lock
         self._progress: dict[int, SavedProgress] = {}
 
     @classmethod
@@ -95,8 +96,7 @@ class Checkpoint:
         folder : path-like
             The folder; it and its parents are created where they are missing.
         fingerprint : dict
-            What JSON can hold and what makes the run the run that it is: its data,
-            settings and seed.
+            What identifies the run, in values that JSON can hold: its data, settings and seed.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class Checkpoint:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
-            lock = FolderLock(folder)
+            lock = lock_folder(folder)
         except OSError as error:
             raise CheckpointError(_unwritable(folder, error)) from error
         try:
@@ -160,7 +160,8 @@ class Checkpoint:
             )
         if not isinstance(meta.get("fingerprint"), dict):
             raise CheckpointError(
-                f"the checkpoint in '{folder}' does not say of which run it is; use another folder"
+                f"the checkpoint in '{folder}' does not say which run it belongs to; "
+                "use another folder"
             )
         return meta["fingerprint"]
 
@@ -182,7 +183,7 @@ class Checkpoint:
                 progress = progress.after(int(path.stem), segment)
                 kept.append(segment)
             except NewerFormatError as error:
-                raise CheckpointError(f"chain {chain} cannot go on: {error}") from error
+                raise CheckpointError(f"chain {chain} cannot continue: {error}") from error
             except ValueError as error:  # FileFormatError is one
                 refused.append((path, str(error), end))
             except OSError as error:
@@ -210,7 +211,7 @@ class Checkpoint:
         sweep : int
             The number of sweeps done.
         state : dict of str to ndarray
-            All that the chain needs to go on. The names are identifiers.
+            All that the chain needs to continue. The names are identifiers.
         draws : dict of str to ndarray
             The draw is the first axis; it may have length 0. A segment without draws takes
             the place of one without draws before it.
@@ -218,8 +219,8 @@ class Checkpoint:
         Raises
         ------
         CheckpointError
-            If the segment cannot be written, for want of room for instance. Nothing is lost
-            on disk, and the next call may pass the same draws again.
+            If the segment cannot be written, for instance because the disk is full. What is on disk
+            stays as it was, and the next call may pass the same draws again.
         """
         self._check_open()
         progress = self._known_progress(chain)
@@ -295,11 +296,11 @@ class Checkpoint:
                 raise CheckpointError(f"'{path}' cannot be set aside: {error}") from error
         names = ", ".join(path.name for path, _, _ in refused[:3])
         more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
-        goes_on = f"after sweep {progress.sweep}" if progress.index >= 0 else "from its beginning"
+        where = f"after sweep {progress.sweep}" if progress.index >= 0 else "from its beginning"
         warnings.warn(
             f"chain {chain} of the checkpoint in '{self.folder}' is damaged: {refused[0][1]}. "
             f"Set aside as *.damaged: {names}{more}. Lost: {lost_draws(refused, progress)}. "
-            f"The chain goes on {goes_on}, with {progress.n_draws} draws.",
+            f"The chain continues {where}, with {progress.n_draws} draws.",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,4 +1,4 @@
-"""The format of a pasb file, and its reading, which believes nothing that it has not checked.
+"""The format of a pasb file, and a reader that trusts nothing that it has not checked.
 
 The file is an uncompressed zip archive:
 
@@ -7,8 +7,8 @@ The file is an uncompressed zip archive:
   shape and SHA-256 of every array;
 - ``pasb.sha256``: the SHA-256 of ``pasb.json``.
 
-Nothing is compressed, so a size that the file claims can be held against the size
-that it has, before any memory is taken.
+Nothing is compressed, so the size that the file claims can be compared with the size
+that it has before memory is allocated.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
         except _NONSENSE as error:
             raise FileFormatError(f"{shown} {_diagnosis(start, error)}") from error
         except OSError as error:
-            if error.errno != errno.EINVAL:  # EINVAL: an offset that lies before the file
+            if error.errno != errno.EINVAL:  # EINVAL: an offset before the start of the file
                 raise
             raise FileFormatError(f"{shown} {_diagnosis(start, error)}") from error
 
@@ -214,7 +214,7 @@ def _checked_entry(entry: Any, damaged: _Refused) -> Entry:
 
 
 def _check_size(entry: Entry, size: int) -> None:
-    """Hold the declared shape against the bytes that are there, before taking memory."""
+    """Compare the declared shape with the bytes that are there, before allocating memory."""
     itemsize = DTYPES[entry.dtype].itemsize
     # An empty array may not have absurd other axes either: NumPy multiplies them.
     extent = itemsize * math.prod(max(length, 1) for length in entry.shape)
@@ -226,7 +226,7 @@ def _check_size(entry: Entry, size: int) -> None:
 
 
 def read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Entry) -> np.ndarray:
-    """Read one array, and hold its bytes against their checksum."""
+    """Read one array, and compare its bytes with their checksum."""
     array = np.empty(entry.shape, dtype=DTYPES[entry.dtype])
     raw = array.reshape(-1).view(np.uint8)
     digest = hashlib.sha256()

@@ -1,8 +1,8 @@
 """Segments, the files in which a chain leaves its draws behind.
 
 Each holds the state of the chain after some sweep and the draws kept since the segment
-before it, and knows how many came before. A chain is therefore whole as long as each
-segment begins where the one before it ended.
+before it, and the number of draws before those. A chain is complete if each segment begins
+where the one before it ended.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def number_of_draws(draws: Mapping[str, np.ndarray]) -> int:
             raise ValueError(f"draws {name!r} must have the draw as the first axis")
     lengths = {len(array) for array in draws.values()}
     if len(lengths) > 1:
-        raise ValueError(f"draws must all have one length, not {sorted(lengths)}")
+        raise ValueError(f"draws must all have equal length, not {sorted(lengths)}")
     return lengths.pop() if lengths else 0
 
 
@@ -130,7 +130,7 @@ def joined_draws(segments: list[Segment]) -> dict[str, np.ndarray]:
 
 
 def check_names(arrays: Mapping[str, np.ndarray]) -> None:
-    """Refuse names that are no identifiers: in a segment, a dot parts a name from its group."""
+    """Refuse names that are not identifiers: a dot separates a name from its group."""
     for name in arrays:
         if not isinstance(name, str) or not name.isidentifier():
             raise ValueError(f"names in a checkpoint must be identifiers, not {name!r}")

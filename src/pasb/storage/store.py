@@ -1,6 +1,6 @@
 """One file that holds numeric arrays and JSON, and nothing that could be executed.
 
-`pasb.storage.file_format` says what stands where in it.
+`pasb.storage.file_format` describes its layout.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write(
         What the file is, such as ``"model"``; `read` asks for the same word.
     meta : dict
         What JSON can hold. Tuples become lists and NumPy scalars become Python's; NaN and
-        infinity are refused, since JSON has no word for them: put those into an array.
+        infinity are refused, since JSON has none: store them in an array.
     arrays : dict of str to ndarray
         Booleans, integers and floats of up to 64 bits.
 

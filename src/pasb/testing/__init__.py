@@ -20,7 +20,7 @@ from pasb.testing.checks import (
     check_reproducibility,
 )
 from pasb.testing.findings import ConformityError, Report
-from pasb.testing.joint import check_fixed_order, check_sampled_order
+from pasb.testing.joint_distribution import check_fixed_order, check_sampled_order
 
 __all__ = [
     "ConformityError",
@@ -46,18 +46,18 @@ def check_binary_model(
 ) -> Report:
     """Run every check of a binary model.
 
-    The heart of it are two joint-distribution tests: parameters drawn from the prior, with
-    data drawn from the model, must have the same law after the model's update as before. A
-    wrong factor anywhere in an update shows there.
+    At its heart are two joint-distribution tests: parameters drawn from the prior, with data
+    drawn from the model, must have the same distribution after the model's update as before.
+    A wrong factor anywhere in an update shows there.
 
     Parameters
     ----------
     model : BinaryModel
         An object, not a class.
     seed : int, default=0
-        The checks are a function of it.
+        The same seed gives the same checks.
     level : float, default=1e-6
-        The probability that a right model fails, all checks together.
+        The probability that a correct model fails, over all checks together.
     thorough : bool, default=False
         Take about five times as long, to see smaller errors.
 

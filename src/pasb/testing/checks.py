@@ -1,6 +1,6 @@
 """Checks of a binary model other than the joint-distribution tests.
 
-Each takes a model, a seed and a level, says in a line what it did, and raises a
+Each takes a model, a seed and a level. It returns a line about what it did, or raises a
 `ConformityError` that says what is wrong. The level matters to random checks only.
 """
 
@@ -80,7 +80,7 @@ def check_log_probabilities(
         )
     few = model.log_probabilities(parameters, blocked(X[:3]))
     if not all(np.allclose(a[..., :3], b[..., :3], 1e-12) for a, b in zip(logs, few, strict=True)):
-        raise ConformityError(name, model, "gives a row another result when it stands alone")
+        raise ConformityError(name, model, "gives a row another result when it is alone")
     rows = Rows.of(X, rng.integers(2, size=n_rows), 2)
     first = {k: v[0] for k, v in _stack([[model.simulate(n_columns, rng)] * 2]).items()}
     sums = np.zeros((2, 2, 2))
@@ -97,7 +97,7 @@ def check_log_probabilities(
 
 
 def check_reproducibility(model: BinaryModel, *, seed: int = 0, **_) -> str:
-    """A chain is a function of its keys, and goes on from a checkpoint as if it never stopped."""
+    """A chain is a function of its keys, and continues from a checkpoint as if never stopped."""
     name = "check_reproducibility"
     rng = np.random.default_rng(seed)
     problem = Problem(_small_rows(2, rng), model, augmented=True, n_swaps=5)
@@ -156,7 +156,7 @@ def check_edge_cases(model: BinaryModel, *, seed: int = 0, thorough: bool = Fals
 def check_prior(
     model: BinaryModel, *, seed: int = 0, level: float = 1e-6, thorough: bool = False
 ) -> str:
-    """`simulate` and the sampler's `draw_prior` draw from the same law."""
+    """`simulate` and the sampler's `draw_prior` draw from the same distribution."""
     n = 30_000 if thorough else 6000
     rng = np.random.default_rng(seed)
     sampler = model.sampler(_small_rows(2, rng))

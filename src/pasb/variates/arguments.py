@@ -1,4 +1,4 @@
-"""Arguments of the laws, read as arrays and checked: a message names what makes no sense."""
+"""Read the arguments of the distributions as arrays, and name those that are invalid."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ def reals(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def counts(name: str, value: ArrayLike) -> np.ndarray:
-    """Read an argument as counts; floats are taken if they are whole."""
+    """Read an argument as counts; floats are accepted if they are integers."""
     array = np.asarray(value)
     if array.dtype.kind == "f":
         array = reals(name, array)
         if (array != np.floor(array)).any():
-            raise ValueError(f"{name} must be whole, got {_first(array, array != np.floor(array))}")
+            first = _first(array, array != np.floor(array))
+            raise ValueError(f"{name} must be an integer, got {first}")
     elif array.dtype.kind not in "iub":
         raise TypeError(
             f"{name} must be a count or an array of counts, "
@@ -58,7 +59,7 @@ def finite_positive(name: str, value: ArrayLike) -> np.ndarray:
 
 
 def rates(value: ArrayLike) -> np.ndarray:
-    """Read the rate of a Poisson law."""
+    """Read the rate of a Poisson distribution."""
     array = reals("rate", value)
     require("rate", array, (array >= 0.0) & (array <= LARGEST_RATE), "between 0 and 2**62")
     return array

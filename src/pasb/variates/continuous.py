@@ -1,4 +1,4 @@
-"""Continuous laws on arrays, with the calling conventions of `numpy.random.Generator`."""
+"""Continuous distributions as arrays, called like methods of `numpy.random.Generator`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pasb.variates.scalar.truncated import SMALLEST_DF
 
 
 def uniform(*, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from the uniform law strictly inside (0, 1).
+    """Draw from the uniform distribution strictly inside (0, 1).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def uniform(*, size: Size = None, seed: Seed = None) -> Result:
 
 
 def normal(*, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from the standard normal law.
+    """Draw from the standard normal distribution.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def normal(*, size: Size = None, seed: Seed = None) -> Result:
 
 
 def exponential(*, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from the exponential law of mean one.
+    """Draw from the exponential distribution of mean one.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def exponential(*, size: Size = None, seed: Seed = None) -> Result:
 def gamma(
     shape: ArrayLike, scale: ArrayLike = 1.0, *, size: Size = None, seed: Seed = None
 ) -> Result:
-    """Draw from gamma laws.
+    """Draw from gamma distributions.
 
     Parameters
     ----------
@@ -156,12 +156,12 @@ def log_gamma(shape: ArrayLike, *, size: Size = None, seed: Seed = None) -> Resu
 def inverse_gaussian(
     mean: ArrayLike, shape: ArrayLike, *, size: Size = None, seed: Seed = None
 ) -> Result:
-    """Draw from inverse Gaussian laws, of variance mean^3 / shape.
+    """Draw from inverse Gaussian distributions, of variance mean^3 / shape.
 
     Parameters
     ----------
     mean : array_like
-        Positive; infinite for the Levy law.
+        Positive; infinite for the Levy distribution.
     shape : array_like
         Positive and finite.
     size : int or tuple of ints, optional
@@ -235,7 +235,7 @@ def truncated_t(
     Parameters
     ----------
     df : array_like
-        Degrees of freedom, positive; infinite for the normal law.
+        Degrees of freedom, positive; infinite for the normal distribution.
     lower, upper : array_like
         Bounds; either may be infinite.
     size : int or tuple of ints, optional
@@ -268,7 +268,7 @@ def polya_gamma(
     seed: Seed = None,
     method: Literal["auto", "exact"] = "auto",
 ) -> Result:
-    """Draw from Polya-Gamma laws PG(h, c).
+    """Draw from Polya-Gamma distributions PG(h, c).
 
     Parameters
     ----------

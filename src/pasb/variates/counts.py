@@ -1,4 +1,4 @@
-"""Laws of counts on arrays, with the calling conventions of `numpy.random.Generator`."""
+"""Distributions of counts as arrays, called like methods of `numpy.random.Generator`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def crt(m: ArrayLike, r: ArrayLike, *, size: Size = None, seed: Seed = None) -> 
 
     CRT(m, r) is the sum over j = 0..m-1 of independent Bernoulli(r / (r + j)). Exact,
     except where both m and r are so large that the variance exceeds 9e6 and a draw
-    would take milliseconds: there a normal law corrected for skewness is used, which is
-    off by less than 1e-7 in the distribution function.
+    would take milliseconds: there a normal distribution, corrected for skewness, is used.
+    Its distribution function is off by less than 1e-7.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def crt(m: ArrayLike, r: ArrayLike, *, size: Size = None, seed: Seed = None) -> 
 
 
 def poisson(rate: ArrayLike, *, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from Poisson laws.
+    """Draw from Poisson distributions.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def poisson(rate: ArrayLike, *, size: Size = None, seed: Seed = None) -> Result:
 
 
 def zero_truncated_poisson(rate: ArrayLike, *, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from Poisson laws given that the count is not zero.
+    """Draw from Poisson distributions given that the count is not zero.
 
     Parameters
     ----------
     rate : array_like
-        From 0 to 2**62. At zero the law is the limit: the count is one.
+        From 0 to 2**62. A rate of zero means the limit: the count is one.
     size : int or tuple of ints, optional
         Shape of the result. By default the shape to which the arguments broadcast.
     seed : int, numpy.random.Generator or None
@@ -94,7 +94,7 @@ def zero_truncated_poisson(rate: ArrayLike, *, size: Size = None, seed: Seed = N
 
 
 def binomial(n: ArrayLike, p: ArrayLike, *, size: Size = None, seed: Seed = None) -> Result:
-    """Draw from binomial laws.
+    """Draw from binomial distributions.
 
     Parameters
     ----------

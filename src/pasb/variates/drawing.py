@@ -1,7 +1,7 @@
-"""Draws of one law on an array.
+"""Draws from one distribution, as an array.
 
 Element i of a result, counted in row-major order, is drawn from its own stream, keyed by
-the seed, the name of the law and i. So the draws depend neither on the shape of the
+the seed, the name of the distribution and i. So the draws depend neither on the shape of the
 result nor on how many there are.
 """
 
@@ -19,7 +19,7 @@ from pasb.variates.scalar.stream import stream_key
 Seed = int | np.random.Generator | None
 Result = Any  # a number when every argument is one and no size is asked for, else an array
 
-_LAWS = (
+_DISTRIBUTIONS = (
     "uniform",
     "normal",
     "exponential",
@@ -36,10 +36,10 @@ _LAWS = (
 )
 
 
-def law_key(law: str, seed: Seed) -> np.uint64:
-    """Key of the streams from which `law` draws under `seed`.
+def distribution_key(distribution: str, seed: Seed) -> np.uint64:
+    """Key of the streams from which `distribution` draws under `seed`.
 
-    Two laws under one seed have different keys: their draws are independent.
+    Two distributions under one seed have different keys: their draws are independent.
     """
     if seed is None:
         number = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -53,11 +53,11 @@ def law_key(law: str, seed: Seed) -> np.uint64:
         raise TypeError(
             f"seed must be an int, a numpy.random.Generator or None, got {type(seed).__name__}"
         )
-    return np.uint64(stream_key(np.uint64(number), 0, 0, 0, 0, _LAWS.index(law)))
+    return np.uint64(stream_key(np.uint64(number), 0, 0, 0, 0, _DISTRIBUTIONS.index(distribution)))
 
 
 def draw(
-    law: str,
+    distribution: str,
     size: Size,
     seed: Seed,
     arguments: dict[str, np.ndarray],
@@ -74,8 +74,8 @@ def draw(
         if array.size != 1:
             array = np.broadcast_to(array, shape)
         flat.append(np.ascontiguousarray(array).reshape(-1))
-    kernel = kernel or getattr(kernels, law)
-    kernel(law_key(law, seed), *flat, out.reshape(-1))
+    kernel = kernel or getattr(kernels, distribution)
+    kernel(distribution_key(distribution, seed), *flat, out.reshape(-1))
     if size is None and shape == ():
         return out.item()
     return out

@@ -1,4 +1,4 @@
-"""Means and variances of Polya-Gamma laws, accurate for every tilt."""
+"""Means and variances of Polya-Gamma distributions, accurate for every tilt."""
 
 from __future__ import annotations
 

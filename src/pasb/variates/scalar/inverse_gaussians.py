@@ -27,9 +27,9 @@ def inverse_gaussian_by_ratio(stream, mean, ratio):
 
 @sampler
 def inverse_gaussian(stream, mean, shape):
-    """Draw from the inverse Gaussian law of the given mean and shape.
+    """Draw from the inverse Gaussian distribution of the given mean and shape.
 
-    The variance is mean^3 / shape. An infinite mean is the Levy law, shape over a
+    The variance is mean^3 / shape. An infinite mean is the Levy distribution, shape over a
     squared normal. NaN unless mean > 0 and 0 < shape < inf.
     """
     if not (mean > 0.0 and shape > 0.0 and shape < np.inf):

@@ -77,7 +77,7 @@ def poisson(stream, rate):
 def zero_truncated_poisson(stream, rate):
     """Draw a Poisson count given that it is not zero.
 
-    A rate of zero stands for the limit, which is one. -1 unless
+    A rate of zero means the limit, a count of one. -1 unless
     0 <= rate <= `LARGEST_RATE`.
     """
     if not (rate >= 0.0 and rate <= LARGEST_RATE):

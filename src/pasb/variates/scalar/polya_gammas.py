@@ -12,7 +12,7 @@ the decision is exact after a few terms. A proposal is accepted with probability
 exp(-b), where b = h log(1 + e^(-c)) is called the *burden* here.
 
 * Up to a burden of about 1.4 one such draw is made.
-* Beyond, h is cut into equal parts, because PG(h1 + h2, c) is the sum of independent
+* Above it, h is cut into equal parts, because PG(h1 + h2, c) is the sum of independent
   PG(h1, c) and PG(h2, c). The number of parts keeps the burden of each near one, where
   the cost is least.
 * From a burden of `THREE_GAMMA_BURDEN` on, `polya_gamma` leaves exactness by less than
@@ -102,7 +102,7 @@ def _by_inverse_gaussian(stream, h, c):
     while True:
         z, stream = normal(stream)
         y = z * z
-        # Stable for h near zero and for c = 0, where it is the Levy law.
+        # Stable for h near zero and for c = 0, where it is the Levy distribution.
         x = proposal_scale / (load + y + math.sqrt(y * (y + 2.0 * load)))
         u, stream = uniform(stream)
         if u * (half + c * x) > half:
@@ -184,7 +184,7 @@ def three_gammas(stream, h, c):
 
 @sampler
 def _rare(stream, h, c, exact):
-    """Draw PG(h, c) where one proposal after another would be too dear, or invalid."""
+    """Draw PG(h, c) where proposals would be rejected too often, or are invalid."""
     if not (h > 0.0 and h < np.inf and c < np.inf):
         return np.nan, stream
     if exact and h > EXACT_H_LIMIT:

@@ -99,7 +99,7 @@ def next_bits(stream):
 
 @inlined_sampler
 def uniform(stream):
-    """Draw from the uniform law strictly inside (0, 1), on a grid of step 2**-52."""
+    """Draw from the uniform distribution strictly inside (0, 1), on a grid of step 2**-52."""
     bits, stream = next_bits(stream)
     # 52 bits and a half, not 53: half a step added to the largest 53-bit value
     # would round to one.

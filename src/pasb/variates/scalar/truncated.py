@@ -5,11 +5,11 @@ with n degrees of freedom, whose density is exp(-W) (1 + x^2/n)^(-1/2). An inter
 reaches farther to the left of zero than to the right is mirrored. Then one of three exact
 rejections is used, each with a bounded cost:
 
-* the interval lies in the tail: the law of W is a shifted exponential but for a factor
-  that falls, so a truncated exponential is proposed, however far the tail and however
+* the interval is in the tail: W is a shifted exponential, up to a factor of its density that
+  decreases, so a truncated exponential is proposed, however far the tail and however
   narrow the interval;
 * it is short and near zero: an envelope on the interval, flat for the normal;
-* it is long and reaches near zero: the whole law, until a draw falls inside.
+* it is long and reaches near zero: draws from the whole distribution, until one falls inside.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _t_tail(stream, df, lower, upper):
     the second factor falls.
     """
     if lower > _HUGE:
-        # The law is that of Pareto here.
+        # Here it is a Pareto distribution.
         bound = df * (math.log(upper) - math.log(lower))
         if not bound > 0.0:
             return lower, stream
@@ -158,8 +158,8 @@ def truncated_t(stream, df, lower, upper):
     """Draw a Student t in [lower, upper]; either bound may be infinite.
 
     Infinite `df` is the normal. NaN if a bound is NaN, the interval is empty, or df is
-    below `SMALLEST_DF`. Where the law itself reaches beyond the largest floating-point number,
-    as for df = 0.01, a draw may be infinite.
+    below `SMALLEST_DF`. Where the tails reach beyond the largest floating-point number, as for
+    df = 0.01, a draw may be infinite.
     """
     if _is_empty(lower, upper) or not df >= SMALLEST_DF:
         return np.nan, stream

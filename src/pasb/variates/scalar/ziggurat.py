@@ -108,7 +108,7 @@ _ONE = np.uint64(1)
 
 @inlined_sampler
 def exponential(stream):
-    """Draw from the exponential law of mean one; the value is positive."""
+    """Draw from the exponential distribution of mean one; the value is positive."""
     shift = 0.0
     while True:
         bits, stream = next_bits(stream)
@@ -118,7 +118,7 @@ def exponential(stream):
         if place < _EXPONENTIAL_INSIDE[layer]:
             return shift + x, stream
         if layer == _ZERO:
-            # The law has no memory: its tail is the law itself, shifted.
+            # It has no memory: its tail is the same distribution, shifted.
             shift += EXPONENTIAL_TAIL
             continue
         u, stream = uniform(stream)
@@ -129,7 +129,7 @@ def exponential(stream):
 
 @sampler
 def _normal_tail(stream):
-    """Draw from the normal law beyond `NORMAL_TAIL` (Marsaglia 1964)."""
+    """Draw from the normal distribution beyond `NORMAL_TAIL` (Marsaglia 1964)."""
     while True:
         first, stream = exponential(stream)
         second, stream = exponential(stream)
@@ -140,7 +140,7 @@ def _normal_tail(stream):
 
 @inlined_sampler
 def normal(stream):
-    """Draw from the standard normal law."""
+    """Draw from the standard normal distribution."""
     while True:
         bits, stream = next_bits(stream)
         layer = bits & _LAYER_MASK

@@ -26,7 +26,7 @@ class SteadyStream:
 
     Examples
     --------
-    >>> from pasb.datasets.stream import SteadyStream
+    >>> from pasb.datasets.steady_stream import SteadyStream
     >>> SteadyStream("example", 0).permutation(5)
     array([0, 2, 3, 1, 4])
     """

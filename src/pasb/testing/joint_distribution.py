@@ -33,14 +33,14 @@ MOST_ENTRIES = 8  # of a category's parameters, evenly chosen from all
 def check_fixed_order(
     model: BinaryModel, *, seed: int = 0, level: float = 1e-6, thorough: bool = False
 ) -> str:
-    """The update leaves the posterior invariant, the order being given."""
+    """The update leaves the posterior invariant when the order is fixed."""
     return _joint_test("check_fixed_order", model, True, seed, level, thorough)
 
 
 def check_sampled_order(
     model: BinaryModel, *, seed: int = 0, level: float = 1e-6, thorough: bool = False
 ) -> str:
-    """The whole sweep, the order sampled too, leaves the posterior invariant."""
+    """The whole sweep, which also samples the order, leaves the posterior invariant."""
     return _joint_test("check_sampled_order", model, False, seed, level, thorough)
 
 
@@ -123,7 +123,7 @@ def swept(
     n_sweeps: int,
     seed: int,
 ) -> Joint:
-    """Every draw some sweeps later, its data being given."""
+    """Every draw some sweeps later, given its data."""
     after = Joint(
         before.orders.copy(), {k: v.copy() for k, v in before.parameters.items()}, before.y
     )
@@ -224,7 +224,7 @@ def _statistics(names, draws: Joint, values, grids) -> dict[str, NDArray[np.floa
 
 
 def _rank(grid, values):
-    """Where values stand in the prior, from -1 to 1; zero where the prior is one point."""
+    """Ranks of values in the prior, from -1 to 1; zero where the prior is one point."""
     if grid[0] == grid[-1]:
         return np.where(values == grid[0], 0.0, 1.0)
     return np.interp(values, grid, np.linspace(-1, 1, len(grid)))

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.base import BaseEstimator
 
-from pasb.covariates.checking import checked_order, checked_weights
+from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.covariates.scaling import Scaling
 
 CLASSES = np.array(["a", "b", "c"])
@@ -44,6 +49,58 @@ class TestOrder:
         with pytest.raises(ValueError, match=message) as caught:
             checked_order(order, CLASSES)
         assert str(caught.value).startswith("order")
+
+
+class TestColumns:
+    """What the tests of the classifiers leave out: rarer kinds of columns and frames."""
+
+    class Estimator(BaseEstimator):
+        pass
+
+    def check(self, frame):
+        return checked_table(self.Estimator(), frame, reset=True)
+
+    def test_text_in_pyarrow(self):
+        with pytest.raises(ValueError, match=r"'b' does not hold numbers \(String\)"):
+            self.check(pa.table({"a": [1, 2], "b": ["x", "y"]}))
+
+    def test_dates_in_pyarrow(self):
+        day = datetime.date(2020, 1, 1)
+        with pytest.raises(ValueError, match=r"'b' holds dates or times"):
+            self.check(pa.table({"a": [1, 2], "b": [day, day]}))
+
+    def test_intervals_are_no_times(self):
+        cut = pd.DataFrame({"a": [1.0, 2.0], "b": pd.arrays.IntervalArray.from_breaks([0, 1, 2])})
+        with pytest.raises(ValueError, match=r"'b' does not hold numbers \(interval"):
+            self.check(cut)
+
+    @pytest.mark.parametrize(
+        "column",
+        [
+            pd.Series(["1.5", "2"]),
+            pd.Series(pd.arrays.SparseArray([0.0, 1.0])),
+            pd.Series([decimal.Decimal(1), decimal.Decimal(2)]),
+            pl.Series([decimal.Decimal(1), decimal.Decimal(2)]),
+            pl.Series(["1.5", "2"]),
+        ],
+        ids=["text", "sparse", "decimals", "polars decimals", "polars text"],
+    )
+    def test_numbers_in_other_clothes(self, column):
+        frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+        assert self.check(frame({"a": [1.0, 2.0], "b": column})).dtype == np.float64
+
+    def test_columns_with_one_name(self):
+        frame = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "a"])
+        with pytest.raises(ValueError, match="two columns are named 'a'; rename one"):
+            self.check(frame)
+
+    def test_complex_numbers(self):
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            self.check(pd.DataFrame({"a": [1j, 2j]}))
+
+    def test_gaps_only(self):
+        with pytest.raises(ValueError, match=r"NaN: column 'b' has 2 such values"):
+            self.check(pl.DataFrame({"a": [1, 2], "b": [None, None]}))
 
 
 class TestWeights:

@@ -1,0 +1,90 @@
+"""The shape of the package: layers that point one way, small files, one meaning a name.
+
+The order of the layers is in pyproject.toml, as a contract of import-linter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from importlinter.cli import lint_imports
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "pasb"
+FILES = sorted(PACKAGE.rglob("*.py"))
+MOST_LINES = 400
+MOST_AT_THE_TOP = 12
+
+
+def test_the_contract_of_the_layers(capsys):
+    status = lint_imports(str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    assert status == 0, capsys.readouterr().out
+
+
+def test_no_cycle_between_folders():
+    """By reading the sources, imports within functions included."""
+    needs: dict[str, set[str]] = defaultdict(set)
+    for path in FILES:
+        folder = part_of(".".join(("pasb", *path.relative_to(PACKAGE).with_suffix("").parts)))
+        needs[folder] |= {part_of(name) for name in imports(ast.parse(path.read_text("utf-8")))}
+        needs[folder].discard(folder)
+    try:
+        TopologicalSorter({folder: sorted(needs[folder]) for folder in sorted(needs)}).prepare()
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_no_long_file():
+    long = {
+        str(path.relative_to(ROOT)): n
+        for path in FILES
+        if (n := len(path.read_text("utf-8").splitlines())) > MOST_LINES
+    }
+    assert not long, f"above {MOST_LINES} lines: {long}"
+
+
+def test_few_modules_at_the_top():
+    top = [path.name for path in FILES if path.parent == PACKAGE]
+    assert len(top) <= MOST_AT_THE_TOP, top
+
+
+def test_every_module_has_a_name_of_its_own():
+    counts = Counter(path.stem for path in FILES if path.name != "__init__.py")
+    twice = {
+        name: [str(path.relative_to(PACKAGE)) for path in FILES if path.stem == name]
+        for name, count in counts.items()
+        if count > 1
+    }
+    assert not twice, f"the same name twice: {twice}"
+
+
+def is_module(name: str) -> bool:
+    """Whether the package has such a folder or file at its top."""
+    return (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists()
+
+
+def part_of(module: str) -> str:
+    """The folder or top module that holds a module; "" for the package itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] != "__init__" else ""
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Modules of pasb that a source imports, those for type checkers left out.
+
+    Of `from pasb import ...` only folders and modules count; classes load lazily.
+    """
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("pasb."))
+        elif isinstance(node, ast.ImportFrom) and node.module == "pasb":
+            yield from (f"pasb.{alias.name}" for alias in node.names if is_module(alias.name))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pasb."):
+            yield node.module or ""
+        yield from imports(node)
