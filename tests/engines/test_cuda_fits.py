@@ -90,7 +90,7 @@ def test_numbers_that_are_not_finite_end_the_run(monkeypatch):
         return {name: values * np.inf for name, values in right(*names).items()}
 
     monkeypatch.setattr(SoftplusBatch, "parameters", wrong)
-    with pytest.raises(DivergenceError, match="chain 0 .* is not finite"):
+    with pytest.raises(DivergenceError, match=r"chain 0 .* is not finite"):
         SoftplusClassifier(engine="cuda", **SHORT).fit(X, Y)
 
 

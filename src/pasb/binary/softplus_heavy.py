@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.softplus_rows import is_steep
+from pasb.binary.softplus_rows import is_heavy
 from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import draw_by_qr, equilibrated_cholesky, solve_lower
 from pasb.numerics.rows import BLOCK, weighted_gram
@@ -30,7 +30,7 @@ def draw_with_heavy_rows(
     light, light_linear = np.empty(weights.size), np.empty(weights.size)
     heavy = np.empty(weights.size, dtype=np.bool_)
     for i in range(weights.size):
-        heavy[i] = weights[i] > HEAVY or is_steep(weights[i], linear_weights[i])
+        heavy[i] = is_heavy(weights[i], linear_weights[i], HEAVY)
         n_heavy += heavy[i]
         light[i] = 0.0 if heavy[i] else weights[i]
         light_linear[i] = 0.0 if heavy[i] else linear_weights[i]

@@ -35,6 +35,8 @@ LATENTS, COEFFICIENTS, PRECISIONS, HYPERS = (np.int64(k) for k in range(4))
 KINDS = np.int64(4)
 NO_EXPERT = np.int64(-1)
 
+# mypy: disable-error-code="call-arg"
+
 LEAST_PIVOT = 1e-5  # of a matrix with unit diagonal; smaller ones have lost ten digits
 
 
@@ -186,148 +188,180 @@ def draw_all_polya_gammas(
 
 
 @kernel
-def update_expert(
-    blocks,
-    labels,
-    used,
-    flags,
-    active,
-    log_exposure,
-    thetas,
-    scratch,
-    gram,
-    linear,
-    scale,
-    factor,
-    step,
-    padded_coef,
-    psi,
-    log_q,
-    q,
-    log_weight,
-    weight,
-    precision,
-    seed,
-    chain,
-    sweep,
-    stick,
-    expert,
-    coef,
-    sums,
-):
+def update_expert(rows, work, weights, precision, keys, stick, expert, coef, sums):
     """Latents of one expert from scratch, then its coefficients layer by layer, upward.
 
-    `flags` has the byte of this expert of every row. `active` (BLOCK) to `q` are work space:
-    `thetas` is (layers above the first, rows); `psi`, `log_q` and `q` are (layers, BLOCK), and
-    `q` has two rows more. Returns the numbers of QR decompositions and of frozen rows; `sums`
-    becomes the number of active rows and the sum of the exposures.
+    Parameters
+    ----------
+    rows : tuple
+        ``blocks``; ``labels`` and ``flags`` of every row, the latter with the byte of this expert;
+        and ``used``, which blocks have a row that is not absent.
+    work : tuple
+        See `pasb.binary.softplus_update`.
+    weights : tuple
+        The expert's weight r_k, and its log.
+    precision, coef : array of shape (n_layers, n_columns)
+    keys : tuple
+        Seed, chain and sweep.
+    sums : array of shape (2,)
+        Become the number of active rows and the sum of the exposures.
+
+    Returns
+    -------
+    int, int
+        The numbers of QR decompositions and of frozen rows.
     """
+    padded_coef, q = work[9], work[12]
     n_layers, n = coef.shape
-    top = n_layers - 1
     n_qr = 0
     n_frozen = 0
     padded_coef[:, :n] = coef
-    arrivals = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    weights, shares = q[n_layers], q[n_layers + 1]
-    q[0] = weight  # the shape of the top layer, the same in every row
+    q[0] = weights[0]  # the shape of the top layer, the same in every row
     for t in range(n_layers):
         layer = (np.int64(t) + 1) * KINDS
-        key = stream_key(seed, chain, sweep, stick, expert, layer + LATENTS)
-        gram[:, :] = 0.0
-        linear[:] = 0.0
-        some_steep = False
-        for b in range(blocks.shape[0]):
-            start = b * BLOCK
-            rows = slice(start, start + BLOCK)
-            if not used[b]:
-                continue
-            get_flags(flags[rows], expert, active)
-            if t == 0:
-                linear_predictors(blocks[b : b + 1], padded_coef, psi)
-                log_q[0] = 0.0
-                add_layer(psi[0], log_q[0])
-                for s in range(1, n_layers):
-                    log_q[s] = log_q[s - 1]
-                    add_layer(psi[s], log_q[s])
-                    exponentials(log_q[s], q[s])
-                draw_latents(
-                    psi,
-                    log_q,
-                    q,
-                    log_weight,
-                    weight,
-                    labels[rows],
-                    active,
-                    expert,
-                    start,
-                    arrivals,
-                    log_exposure[rows],
-                    thetas[:, rows],
-                )
-            else:
-                # the layer below has new coefficients, this one has not
-                linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
-                add_layer(psi[t - 1], log_exposure[rows])
-            frozen, steep = draw_polya_gammas(
-                psi[t],
-                log_exposure[rows],
-                active,
-                q[0] if t == top else thetas[t, rows],
-                labels[rows],
-                start,
-                key,
-                weights,
-                shares,
-            )
-            n_frozen += frozen
-            some_steep |= steep
-            add_block(blocks[b], weights, shares, scratch, gram, linear)
-        for v in range(n):
-            gram[v, v] += precision[t, v]
-            linear[v] -= precision[t, v] * coef[t, v]
-        noise = stream_key(seed, chain, sweep, stick, expert, layer + COEFFICIENTS)
-        drawn = draw_from_precision(gram[:n, :n], linear[:n], noise, scale, factor, step)
-        if some_steep or not drawn or np.min(np.diag(factor)) < LEAST_PIVOT:
+        frozen, some_steep = row_half(rows, work, weights, keys, stick, expert, t)
+        n_frozen += frozen
+        noise = stream_key(*keys, stick, expert, layer + COEFFICIENTS)
+        if not centre_half(work, precision[t], noise, coef[t]) or some_steep:
             n_qr += 1
-            all_weights, all_shares = draw_all_polya_gammas(
-                blocks,
-                labels,
-                used,
-                flags,
-                expert,
-                padded_coef[t : t + 1],
-                log_exposure,
-                thetas[t] if t < top else q[0],
-                key,
-                active,
-                psi[t : t + 1],
-            )
-            draw_with_heavy_rows(
-                blocks,
-                all_weights,
-                all_shares,
-                used,
-                precision[t],
-                -coef[t],
-                noise,
-                scratch,
-                gram,
-                scale,
-                factor,
-                step,
-            )
-        coef[t] += step
+            draw_by_rows(rows, work, precision[t], keys, stick, expert, t, noise, coef[t])
+        coef[t] += work[8]
         padded_coef[t, :n] = coef[t]
+    sum_exposures(rows, work, expert, sums)
+    return n_qr, n_frozen
+
+
+@kernel
+def row_half(rows, work, weights, keys, stick, expert, t):
+    """Latents of a layer given the coefficients below it, and the sums X'WX and X'(...).
+
+    Before the first layer all of an expert's latents are drawn. The number of frozen rows, and
+    whether a row is steep.
+    """
+    blocks, labels, flags, used = rows
+    active, log_exposure, thetas, scratch, gram, linear, _, _, _, padded_coef, psi, log_q, q = work
+    n_layers = psi.shape[0]
+    arrivals = stream_key(*keys, stick, NO_EXPERT, LATENTS)
+    key = stream_key(*keys, stick, expert, (np.int64(t) + 1) * KINDS + LATENTS)
+    row_weights, shares = q[n_layers], q[n_layers + 1]
+    n_frozen = 0
+    some_steep = False
+    gram[:, :] = 0.0
+    linear[:] = 0.0
+    for b in range(blocks.shape[0]):
+        start = b * BLOCK
+        own = slice(start, start + BLOCK)
+        if not used[b]:
+            continue
+        get_flags(flags[own], expert, active)
+        if t == 0:
+            linear_predictors(blocks[b : b + 1], padded_coef, psi)
+            log_q[0] = 0.0
+            add_layer(psi[0], log_q[0])
+            for s in range(1, n_layers):
+                log_q[s] = log_q[s - 1]
+                add_layer(psi[s], log_q[s])
+                exponentials(log_q[s], q[s])
+            draw_latents(
+                psi,
+                log_q,
+                q,
+                weights[1],
+                weights[0],
+                labels[own],
+                active,
+                expert,
+                start,
+                arrivals,
+                log_exposure[own],
+                thetas[:, own],
+            )
+        else:
+            # the layer below has new coefficients, this one has not
+            linear_predictors(blocks[b : b + 1], padded_coef[t - 1 : t + 1], psi[t - 1 : t + 1])
+            add_layer(psi[t - 1], log_exposure[own])
+        frozen, steep = draw_polya_gammas(
+            psi[t],
+            log_exposure[own],
+            active,
+            q[0] if t == n_layers - 1 else thetas[t, own],
+            labels[own],
+            start,
+            key,
+            row_weights,
+            shares,
+        )
+        n_frozen += frozen
+        some_steep |= steep
+        add_block(blocks[b], row_weights, shares, scratch, gram, linear)
+    return n_frozen, some_steep
+
+
+@kernel
+def centre_half(work, precision, noise, coef):
+    """Draw a step from `coef` given the sums of a row half; False where rounding spoils it."""
+    _, _, _, _, gram, linear, scale, factor, step, _, _, _, _ = work
+    n = coef.shape[0]
+    for v in range(n):
+        gram[v, v] += precision[v]
+        linear[v] -= precision[v] * coef[v]
+    drawn = draw_from_precision(gram[:n, :n], linear[:n], noise, scale, factor, step)
+    return drawn and np.min(np.diag(factor)) >= LEAST_PIVOT
+
+
+@kernel
+def draw_by_rows(rows, work, precision, keys, stick, expert, t, noise, coef):
+    """The step of `centre_half`, with heavy rows one by one."""
+    blocks, labels, flags, used = rows
+    active, log_exposure, thetas, scratch, gram, _, scale, factor, step, padded_coef, psi, _, q = (
+        work
+    )
+    top = psi.shape[0] - 1
+    key = stream_key(*keys, stick, expert, (np.int64(t) + 1) * KINDS + LATENTS)
+    all_weights, all_shares = draw_all_polya_gammas(
+        blocks,
+        labels,
+        used,
+        flags,
+        expert,
+        padded_coef[t : t + 1],
+        log_exposure,
+        thetas[t] if t < top else q[0],
+        key,
+        active,
+        psi[t : t + 1],
+    )
+    draw_with_heavy_rows(
+        blocks,
+        all_weights,
+        all_shares,
+        used,
+        precision,
+        -coef,
+        noise,
+        scratch,
+        gram,
+        scale,
+        factor,
+        step,
+    )
+
+
+@kernel
+def sum_exposures(rows, work, expert, sums):
+    """The number of active rows, and the sum of the exposures above all layers."""
+    blocks, labels, flags, used = rows
+    active, log_exposure, padded_coef, psi, q = work[0], work[1], work[9], work[10], work[12]
+    top = psi.shape[0] - 1
     sums[:] = 0.0
     for b in range(blocks.shape[0]):
         if used[b]:
-            rows = slice(b * BLOCK, (b + 1) * BLOCK)
+            own = slice(b * BLOCK, (b + 1) * BLOCK)
             linear_predictors(blocks[b : b + 1], padded_coef[top:], psi[top:])
-            add_layer(psi[top], log_exposure[rows])
-            exponentials(log_exposure[rows], q[0])
-            get_flags(flags[rows], expert, active)
+            add_layer(psi[top], log_exposure[own])
+            exponentials(log_exposure[own], q[0])
+            get_flags(flags[own], expert, active)
             for i in range(BLOCK):
                 if labels[b * BLOCK + i] != ABSENT:
                     sums[0] += active[i]
                     sums[1] += q[0, i]
-    return n_qr, n_frozen

@@ -197,6 +197,12 @@ def is_steep(weight, share):
     return share * share > STEEP * STEEP * max(weight, 1.0)
 
 
+@kernel
+def is_heavy(weight, share, heavy):
+    """Whether a row must not be summed up with others: heavier than `heavy`, or steep."""
+    return weight > heavy or is_steep(weight, share)
+
+
 @inlined_sampler
 def draw_row_weight(shape, n, c, stream):
     """w ~ PG(shape + n, c) with c = psi + log exposure, and the row's linear term.

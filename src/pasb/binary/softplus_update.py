@@ -85,15 +85,11 @@ class StickUpdate:
         sums = np.empty(2)
         with rows.spaces.lent((*self.kind, "expert"), partial(_expert_space, rows, size)) as work:
             n_qr, n_frozen = update_expert(
-                rows.blocks,
-                labels,
-                used,
-                flags[k // 8],
-                *work,
-                self.log_weight[k],
-                own["weight"][k],
+                (rows.blocks, labels, flags[k // 8], used),
+                work,
+                (own["weight"][k], self.log_weight[k]),
                 own["precision"][k],
-                *self.keys,
+                tuple(self.keys),
                 self.stick,
                 k,
                 own["coef"][k],
@@ -134,7 +130,13 @@ def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
 
 
 def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
-    """The work space of `update_expert`; small arrays find room that others left free."""
+    """The work space of `update_expert`; small arrays find room that others left free.
+
+    Which rows of a block are active; of all rows the log of the exposure, and theta of the layers
+    above the first; a weighted block; Gram matrix and linear term, padded; scale, factor and step
+    of the normal draw; padded coefficients; and for every layer of a block psi, log q and q, which
+    has two rows more.
+    """
     n_blocks, n_padded, _ = rows.blocks.shape
     _, n_layers, n = size
     return (

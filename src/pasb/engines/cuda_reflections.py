@@ -25,16 +25,10 @@ from pasb.engines.cuda_centre import (
 from pasb.engines.device import FEW_LANES, MANY_LANES, MANY_THREADS, kernel_with, shared
 from pasb.engines.device_functions import key_of
 
-is_steep = shared(softplus_rows.is_steep)
+is_heavy = shared(softplus_rows.is_heavy)
 
 LEAST_LIGHT = 1e-7  # pivot of the light rows, as on the CPU
 TALL = 1024  # rows, from which more lanes go along a column
-
-
-@cuda.jit(device=True)
-def is_heavy(weight, share):
-    """Whether a row must not be summed up with others; a steep one must not either."""
-    return weight > HEAVY or is_steep(weight, share)
 
 
 @cuda.jit
@@ -43,7 +37,7 @@ def lighten(values, weights, shares, failed, light):
     row = cuda.grid(1)
     vector = cuda.blockIdx.y
     if row < weights.shape[1] and failed[vector] != 0:
-        heavy = is_heavy(weights[vector, row], shares[vector, row])
+        heavy = is_heavy(weights[vector, row], shares[vector, row], HEAVY)
         light[vector, row] = 0.0 if heavy else values[vector, row]
 
 
@@ -121,7 +115,7 @@ def stack_heavy_rows(
     if i0 == 0:
         count[0] = n
         for i in range(n_rows):
-            if is_heavy(weights[i], shares[i]):
+            if is_heavy(weights[i], shares[i], HEAVY):
                 root = math.sqrt(weights[i])
                 for v in range(n):
                     stack[v, count[0]] = root * table[v, i]
