@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import pytest
 import xarray
+from pasb.covariates.monitored import N_MONITORED
 
 from pasb import StickLogisticClassifier
-from pasb.covariates.monitored import N_MONITORED
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 
