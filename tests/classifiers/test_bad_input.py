@@ -234,10 +234,10 @@ class TestWeights:
         [
             (-np.ones(N), "Negative values in data passed to `sample_weight`"),
             (np.zeros(N), "(?i)sample.weight.*zero"),
-            (np.ones(N - 1), r"sample_weight.shape == \(29,\), expected \(30,\)"),
+            (np.ones(N - 1), r"sample_weight .* shape must be \(30,\); got \(29,\)"),
             (np.full(N, np.nan), "sample_weight contains NaN"),
             (np.full(N, np.inf), "sample_weight contains infinity"),
-            (np.ones((N, 2)), "(?i)sample.weights must be 1D"),
+            (np.ones((N, 2)), r"sample_weight .* shape must be \(30,\); got \(30, 2\)"),
         ],
         ids=["negative", "zero", "too short", "nan", "infinite", "two columns"],
     )

@@ -133,7 +133,7 @@ def checked_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64
             f"sample_weight must hold one number for each row, so its shape must be {(len(X),)}; "
             f"got {weights.shape}"
         )
-    check_non_negative(weights, "sample_weight")
+    check_non_negative(weights, "`sample_weight`")
     if not weights.any():
         raise ValueError(
             "sample_weight is zero for every row: give at least one row of each class a "
