@@ -73,7 +73,7 @@ def test_fit_predicts_probabilities(fitted, iris):
     assert fitted.score(X, y) > 0.95
     assert fitted.width_ == 0.25
     assert all(len(column) == 0 for column in fitted.cv_results_.values())
-    assert len(fitted.bases_) == 149  # one flower stands twice
+    assert len(fitted.bases_) == 149  # one flower occurs twice
     assert set(fitted.support_) <= set(fitted.bases_)
     assert 0 < fitted.n_hyperplanes() < 149
     coef = fitted.posterior_["posterior"]["coef"]

@@ -26,7 +26,7 @@ class StickBreakingClassifier(StickClassifier):
         Stop at a stick on success (paSB) or on failure (parSB). "both" runs `n_chains` chains
         of each and averages their probabilities, with equal weights.
     n_chains : int, default=4
-        Chains of each direction, each started from random coefficients.
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : int, default=1000
         Sweeps of warm-up, which are not kept.
     n_draws : int, default=1000

@@ -40,7 +40,7 @@ class StickRobitClassifier(AutomaticRate):
         Rate of the gamma prior under "ard"; the scale of the t distribution is
         ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
     n_chains : int, default=4
-        Chains of each direction, each started from random coefficients.
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : int, default=1000
         Sweeps of warm-up, which are not kept.
     n_draws : int, default=1000

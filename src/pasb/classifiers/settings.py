@@ -53,7 +53,7 @@ RUN = {
         4,
         [AT_LEAST_ONE],
         "int",
-        "Chains of each direction, each started from random coefficients.",
+        "Chains, each started from random coefficients (with two directions, this many of each).",
     ),
     "n_warmup": Setting(
         1000,

@@ -57,10 +57,10 @@ class SoftplusClassifier(AutomaticRate):
         exact.
     engine : {"cpu", "cuda"}, default="cpu"
         Where chains run: in threads, or all as one batch on an NVIDIA GPU, which needs the
-        extra ``pasb[cuda]``. From the same seed the draws agree until rounding parts the
+        extra ``pasb[cuda]``. From the same seed the draws agree until rounding separates the
         chains. Predictions use the GPU too where there is one.
     n_chains : int, default=2
-        Chains of each direction, each started from random coefficients.
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : int, default=1000
         Sweeps of warm-up, which are not kept.
     n_draws : int, default=1000
@@ -272,7 +272,7 @@ class SoftplusClassifier(AutomaticRate):
         fitted, tails = self.fitted_, tails_of(interval)
         draws, n_layers = fitted.draws, fitted.binary.n_layers
         counts = active_experts(draws.parameters)
-        parts = []
+        frames = []
         for direction in fitted.directions:
             chains = draws.of_direction(direction)
             last = draws.order[chains, :, -1]
@@ -285,8 +285,8 @@ class SoftplusClassifier(AutomaticRate):
                 rows.append((share, mean, *quantiles, mean * n_layers))
             names = ("reference", "experts", "lower", "upper", "hyperplanes")
             columns = dict(zip(names, np.array(rows).T, strict=True))
-            parts.append({"class": self.classes_, **columns})
-        return native_frame(by_direction(parts, fitted.directions), fitted.frame_library)
+            frames.append({"class": self.classes_, **columns})
+        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
 
     def _best_hyperplanes(self) -> Hyperplanes:
         """Those of the draw with the highest training likelihood, one of each direction."""

@@ -49,7 +49,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     precision, precision_shape, precision_rate, prune, engine
         As in `SoftplusClassifier`.
     n_chains : int, default=2
-        Chains of each direction, each started from random coefficients.
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : int, default=1000
         Sweeps of warm-up, which are not kept.
     n_draws : int, default=1000

@@ -64,7 +64,7 @@ class StickSVMClassifier(StickClassifier):
     cv_folds : int, default=3
         Folds of the cross validation.
     n_chains : int, default=2
-        Chains of each direction, each started from random coefficients.
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : int, default=500
         Sweeps of warm-up, which are not kept.
     n_draws : int, default=500

@@ -109,14 +109,14 @@ class PosteriorMixin:
         fitted.check_has_coefficients("summary()")
         names = ["(intercept)", *fitted.feature_names]
         n_sticks = len(fitted.classes) - 1
-        parts = []
+        frames = []
         for direction in fitted.directions:
             top = fitted.top_order(direction)
             coef = fitted.draws.parameters["coef"][fitted.in_order(top, direction)]
             intercept, slopes = fitted.scaling.intercept_and_slopes(coef)
             values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
             lower, upper = np.quantile(values, tails, axis=0)
-            parts.append(
+            frames.append(
                 {
                     "stick": np.repeat(np.arange(1, n_sticks + 1), len(names)),
                     "class": np.repeat(fitted.classes[top[:-1]], len(names)),
@@ -127,7 +127,7 @@ class PosteriorMixin:
                     "upper": upper.ravel(),
                 }
             )
-        return native_frame(by_direction(parts, fitted.directions), fitted.frame_library)
+        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
 
     def n_hyperplanes(self) -> float:
         """How many hyperplanes (or support vectors) a draw uses, on average.
@@ -167,17 +167,17 @@ class PosteriorMixin:
         fitted = self.fitted_
         if top is not None and not (isinstance(top, Integral) and top >= 1):
             raise ValueError(f"top must be a positive integer; got {top!r}")
-        parts = []
+        frames = []
         for direction in fitted.directions:
             orders, counts = fitted.orders_by_frequency(direction)
-            parts.append(
+            frames.append(
                 {
                     "order": [fitted.order_label(order) for order in orders[:top]],
                     "probability": counts[:top] / counts.sum(),
                     "chains": [fitted.n_visits(order, direction) for order in orders[:top]],
                 }
             )
-        return native_frame(by_direction(parts, fitted.directions), fitted.frame_library)
+        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
 
     def order_in_words(self, X=None, y=None) -> str:
         """What the order says about the data: who is split off first, and how cleanly.

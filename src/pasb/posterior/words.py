@@ -74,16 +74,16 @@ def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories:
     if n == 2 or fixed or share >= SURE:
         how = judged(order, (orders == order).all(axis=2))
         opening = "" if n == 2 or fixed else f"With probability {share:.2f}, "
-        parts = [
+        phrases = [
             f"{names[c]} is split off first{how[0]}" if k == 0 else f"then {names[c]}{how[k]}"
             for k, c in enumerate(order[: min(n - 2, MOST_NAMED)])
         ]
         if n - 2 > MOST_NAMED:
-            parts.append(f"then {n - 2 - MOST_NAMED} more")
+            phrases.append(f"then {n - 2 - MOST_NAMED} more")
         last = f"{names[order[-2]]} and {names[order[-1]]} are told apart"
-        parts.append(f"{'and ' if n > 2 else ''}{last}{' last' if n > 2 else ''}{how[-1]}")
+        phrases.append(f"{'and ' if n > 2 else ''}{last}{' last' if n > 2 else ''}{how[-1]}")
         tie = " The order of the last two makes no difference to the model."
-        return f"{opening}{', '.join(parts)}.{tie if n > 2 and fitted.last_two_tie else ''}"
+        return f"{opening}{', '.join(phrases)}.{tie if n > 2 and fitted.last_two_tie else ''}"
     first = np.bincount(orders[:, :, 0].ravel(), minlength=n) / orders[:, :, 0].size
     likely = [int(k) for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
     told = []
@@ -130,8 +130,8 @@ def stick_splits(
     draws = draws[np.unique(np.linspace(0, len(draws) - 1, MOST_DRAWS).astype(np.int64))]
     stop = np.zeros((len(fitted.classes), n_rows))
     for chain, draw in draws:  # one at a time: many classes and rows need memory
-        part = slice(draw, draw + 1)
-        own = {name: v[chains[chain], part] for name, v in fitted.draws.parameters.items()}
+        only = slice(draw, draw + 1)
+        own = {name: v[chains[chain], only] for name, v in fitted.draws.parameters.items()}
         success, failure = binary.log_probabilities(own, blocks)
         accept, _ = accept_reject(success, failure, direction)
         stop += np.exp(accept[0, :, :n_rows])
