@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -244,7 +245,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             [f"x{v}" for v in range(self.n_features_in_)] if names is None else [*map(str, names)]
         )
 
-    def _inner_rows(self, X: ArrayLike) -> LazyRows:
+    def _inner_rows(self, X: ArrayLike) -> Table:
         return LazyRows(checked_table(self, X, reset=False), self._columns)
 
     def _fit_columns(
@@ -347,4 +348,13 @@ def cores(n_jobs: int | None) -> int:
         raise ValueError("n_jobs must not be 0: give 1 or more, or -1 for every core")
     if n_jobs is None:
         return effective_n_jobs(None)  # 1, unless a joblib context says otherwise
-    return n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
+    return n_jobs if n_jobs > 0 else max(1, _available() + 1 + n_jobs)
+
+
+def _available() -> int:
+    """Cores that this process may use, by its affinity now and its limits when first asked."""
+    limit = _limit()
+    return min(limit, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else limit
+
+
+_limit = cache(cpu_count)  # reads files of the system, which takes longer than a prediction

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.base import BinaryModel
 from pasb.covariates.scaling import Scaling
-from pasb.numerics.lazy_rows import LazyRows, Table
+from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import sorting
 from pasb.posterior.diagnostics import Diagnostics
 from pasb.posterior.predict import Predictor
@@ -75,7 +75,7 @@ class Fitted:
     columns : callable
         From a checked table of covariates to the binary model's columns, the constant first.
     inner_rows : callable
-        The same from what a user passes as `X`, computed for the rows that are asked for.
+        The same from what a user passes as `X`; may be computed only for the rows asked for.
     columns_are_features : bool
         Whether each column but the constant is one of the covariates, scaled.
     watched : WatchedRows
@@ -95,7 +95,7 @@ class Fitted:
     feature_names: list[str]
     scaling: Scaling
     columns: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-    inner_rows: Callable[[ArrayLike], LazyRows]
+    inner_rows: Callable[[ArrayLike], Table]
     columns_are_features: bool
     watched: WatchedRows
     order_is_fixed: bool
