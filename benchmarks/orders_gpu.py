@@ -69,12 +69,12 @@ def standing(model, direction: str, values: dict, n_chains: int) -> dict:
         own = [values[int(c), members(order[j + 1 :])] for j, c in enumerate(order[:-1])]
         means.append(sum(each.mean() for each in own))
         singles.append(sum(each[rng.integers(n_chains)] for each in own))
-    inferred = [list(model.classes_).index(label) for label in model.order_[direction]]
+    inferred = [list(model.classes_).index(label) for label in model.orders_[direction]]
     number = next(k for k, order in enumerate(orders) if list(order) == inferred)
     chain = model.draws_.of_direction(direction)[0]
     fitted = float(model.draws_.log_likelihood[chain].mean())
     return {
-        "order": "".join(map(str, model.order_[direction])),
+        "order": "".join(map(str, model.orders_[direction])),
         "rank by means of several chains": int(np.sum(np.array(means) > means[number])) + 1,
         "its mean": means[number],
         "best mean": max(means),
@@ -100,7 +100,7 @@ def main() -> None:
     rows = rows_of("satimage")
     for direction in ("forward", "reverse"):
         began = perf_counter()
-        problem = Problem(rows, model._binary_model(), direction)
+        problem = Problem(rows, model.fitted_.binary, direction)
         values = of_sticks(problem, given.sweeps, given.chains)
         result[direction] = standing(model, direction, values, given.chains)
         result[direction]["seconds"] = perf_counter() - began

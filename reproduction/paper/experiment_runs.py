@@ -168,10 +168,10 @@ def context_of(folder: Path, minutes: float | None, engine: str) -> Context:
     """How to run; raises EngineError at once where the engine is not available."""
     n_jobs = 1
     if engine == "cuda":
-        from pasb.classifiers.general import cores
+        from pasb.classifiers.base import cores
         from pasb.engines.device import array_module
 
         array_module()
-        n_jobs = cores(None)  # one cell at a time
+        n_jobs = cores(-1)  # one cell at a time
     deadline = float("inf") if minutes is None else time.time() + 60 * minutes
     return Context(folder, deadline, engine, n_jobs)

@@ -59,7 +59,7 @@ def active_expert_counts(model: Any) -> dict[str, dict[str, list[int]]]:
     counts = active_experts(model.draws_.parameters)
     most = model.draws_.parameters["weight"].shape[-1]
     out: dict[str, dict[str, list[int]]] = {}
-    for direction in model._directions:
+    for direction in model.fitted_.directions:
         chains = model.draws_.of_direction(direction)
         last = model.draws_.order[chains, :, -1]
         out[direction] = {}

@@ -16,15 +16,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.coefficient_prior import CoefficientPrior
-from pasb.classifiers.general import cores
+from pasb.classifiers.base import cores
 from pasb.covariates.checking import checked_table, checked_weights
-from pasb.covariates.monitored import choose_monitored_rows
 from pasb.covariates.scaling import Scaling
 from pasb.errors import ConvergenceWarning
 from pasb.numerics.rows import Rows
 from pasb.numerics.threads import one_blas_thread
-from pasb.posterior.advice import ESS_LIMIT, RHAT_LIMIT
 from pasb.posterior.diagnostics import Diagnostics
+from pasb.posterior.fitted import ESS_LIMIT, RHAT_LIMIT, WatchedRows
 from pasb.sampling.fingerprint import seed_of
 from reproduction.peers.multinomial_logit_chain import SoftmaxDraws, sample_chain
 from reproduction.peers.multinomial_logit_kernels import softmax_probabilities
@@ -160,7 +159,7 @@ class BayesianMultinomialLogit(ClassifierMixin, BaseEstimator):
         prior = CoefficientPrior.of(self.precision, self.precision_shape, self.precision_rate)
         seed = seed_of(self.random_state, None)
         self.draws_ = self._sample(rows, prior, seed)
-        monitored = choose_monitored_rows(inner, categories, used)["inner"]
+        monitored = WatchedRows.of(inner, categories, used).inner
         shape = self.draws_.coef.shape
         watched = self._probabilities(monitored).reshape(*shape[:2], len(monitored), -1)
         self.diagnostics_ = Diagnostics.of(watched, self.draws_.log_likelihood)

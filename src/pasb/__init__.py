@@ -18,6 +18,7 @@ _HOMES = {
     "SoftplusClassifier": "pasb.classifiers.softplus",
     "SoftplusFeatures": "pasb.classifiers.features",
     "StackedSoftplusClassifier": "pasb.classifiers.stacked",
+    "ConvergenceWarning": "pasb.errors",
     "CustomBinary": "pasb.binary",
     "Logistic": "pasb.binary",
     "Robit": "pasb.binary",
@@ -30,6 +31,7 @@ _HOMES = {
 _MODULES = ("binary", "datasets", "orders", "plots", "sticks", "testing", "variates")
 
 __all__ = [
+    "ConvergenceWarning",
     "CustomBinary",
     "Logistic",
     "Robit",
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.support_vector import StickSVMClassifier
     from pasb.classifiers.together import fit_together
+    from pasb.errors import ConvergenceWarning
 
 
 def __getattr__(name: str):

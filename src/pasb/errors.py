@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning as _OfScikitLearn
+
+    class ConvergenceWarning(_OfScikitLearn):
+        """The draws are too few, or the chains disagree."""
+
 
 class PasbError(Exception):
     """The root of the errors that are pasb's own."""
@@ -24,8 +32,14 @@ class EngineError(PasbError, RuntimeError):
 
 
 class DivergenceError(PasbError, ArithmeticError):
-    """Parameters that ran away until numbers were not finite."""
+    """Parameters that diverged until numbers were not finite."""
 
 
-class ConvergenceWarning(UserWarning):
-    """The draws are too few, or the chains disagree."""
+def __getattr__(name: str):
+    # a subclass of scikit-learn's warning, which is not imported before somebody asks for it
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from sklearn.exceptions import ConvergenceWarning as of_scikit_learn
+
+    body = {"__doc__": "The draws are too few, or the chains disagree.", "__module__": __name__}
+    return globals().setdefault(name, type(name, (of_scikit_learn,), body))

@@ -490,3 +490,26 @@ def test_every_binary_model_comes_back(binary, tmp_path):
     assert settings == {**binary.get_params(), **{"rate": settings["rate"]}}
     assert np.all(np.asarray(settings["rate"]) == np.asarray(binary.rate))
     assert set(again.posterior_["posterior"].data_vars) >= {"coef", "intercept", "probability"}
+
+
+@pytest.mark.parametrize("kind", [pasb.SoftplusClassifier, pasb.StackedSoftplusClassifier])
+def test_a_model_of_a_gpu_is_read_and_predicts_without_one(kind, tmp_path, monkeypatch):
+    """The file is written here with engine="cuda", as on a machine that has a GPU."""
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    own = {"stack_sweeps": 6} if kind is pasb.StackedSoftplusClassifier else {}
+    model = kind(n_experts=1, n_layers=1, **own, **{**SMALL, "n_swaps": "auto"}).fit(X, y)
+    expected = model.predict_proba(X)
+    model.set_params(engine="cuda").save(tmp_path / "model.pasb")
+
+    def no_gpu():
+        raise pasb.errors.EngineError("there is no GPU")
+
+    monkeypatch.setattr("pasb.engines.device.array_module", no_gpu)
+    monkeypatch.setattr("pasb.classifiers.softplus.array_module", no_gpu)
+    again = pasb.load(tmp_path / "model.pasb")
+    assert again.engine == "cuda"
+    np.testing.assert_array_equal(again.predict_proba(X), expected)
+    assert again.best_draw().n_hyperplanes() > 0
+    with pytest.raises(pasb.errors.EngineError):
+        again.fit(X, y)

@@ -112,7 +112,7 @@ class TestSettings:
     def test_two_classes(self):
         model = fit(labels=np.arange(60) % 2 == 0)
         assert model.predict_proba(NEW).shape == (300, 2)
-        assert model.order_["forward"].dtype == bool
+        assert model.orders_["forward"].dtype == bool
 
     def test_weights_of_zero_leave_rows_out(self):
         kept = np.arange(60) % 4 != 0

@@ -117,8 +117,8 @@ class TestStack:
 
     def test_the_order_is_that_of_the_first_model(self, two):
         first = two._level_model(1).set_params(order="infer").fit(X, Y)
-        for name, order in two.order_.items():
-            np.testing.assert_array_equal(order, first.order_[name])
+        for name, order in two.orders_.items():
+            np.testing.assert_array_equal(order, first.orders_[name])
             chains = two.draws_.order[two.draws_.of_direction(name)]
             assert (LABELS[chains] == order).all()
 
@@ -127,9 +127,9 @@ class TestStack:
     )
     def test_a_fixed_order_holds_on_all_levels(self, order):
         model = fit(order=order, n_stacks=3)
-        expected = order if isinstance(order, dict) else dict.fromkeys(model.order_, order)
+        expected = order if isinstance(order, dict) else dict.fromkeys(model.orders_, order)
         for name, own in expected.items():
-            assert list(model.order_[name]) == list(own)
+            assert list(model.orders_[name]) == list(own)
             last = int(np.flatnonzero(own[-1] == LABELS)[0])
             number = ("forward", "reverse").index(name)
             for level in model._levels:
@@ -318,7 +318,7 @@ class TestFile:
             assert again.n_hyperplanes() == model.n_hyperplanes()
             assert again.posterior_.identical(model.posterior_)
             assert again.active_experts().equals(model.active_experts())
-            assert list(again.order_) == list(model.order_)
+            assert list(again.orders_) == list(model.orders_)
             assert_same_model(again.best_draw(), model.best_draw())
 
     def test_can_be_fitted_again(self, stacked, tmp_path):

@@ -150,7 +150,7 @@ class TestChains:
         model = fit(callbacks=[lambda info: info.sweep == N_WARMUP + 5])
         assert model.draws_.interrupted
         assert model.draws_.order.shape[0] == 2 * N_CHAINS
-        assert set(model.order_) == set(DIRECTIONS)
+        assert set(model.orders_) == set(DIRECTIONS)
         np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
@@ -198,16 +198,22 @@ class TestProbabilities:
 
 class TestOrder:
     def test_one_for_each_direction(self, both):
-        assert list(both.order_) == list(DIRECTIONS)
-        for name, order in both.order_.items():
+        assert list(both.orders_) == list(DIRECTIONS)
+        for name, order in both.orders_.items():
             chains = both.draws_.order[both.draws_.of_direction(name)].reshape(-1, 3)
             distinct, counts = np.unique(chains, axis=0, return_counts=True)
             top = LABELS[distinct[np.argmax(counts)]]
             np.testing.assert_array_equal(order, top)
 
     @pytest.mark.parametrize("direction", DIRECTIONS)
-    def test_an_array_with_one_direction(self, direction):
-        assert isinstance(fit(direction=direction).order_, np.ndarray)
+    def test_with_one_direction(self, direction):
+        model = fit(direction=direction)
+        assert list(model.orders_) == [direction]
+        assert model.order_ is model.orders_[direction]
+
+    def test_always_an_array(self, both):
+        assert isinstance(both.order_, np.ndarray)
+        assert both.order_ is both.orders_["forward"]
 
     @pytest.mark.parametrize(
         "order", [["yew", "ash", "oak"], ("yew", "ash", "oak"), np.array(["yew", "ash", "oak"])]
@@ -215,7 +221,7 @@ class TestOrder:
     def test_a_sequence_holds_for_both(self, order):
         model = fit(order=order)
         assert (model.draws_.order == [2, 0, 1]).all()
-        for own in model.order_.values():
+        for own in model.orders_.values():
             assert list(own) == ["yew", "ash", "oak"]
 
     def test_a_dictionary_holds_one_for_each(self):
@@ -223,17 +229,17 @@ class TestOrder:
         model = fit(order=orders)
         assert (model.draws_.order[:N_CHAINS] == [0, 1, 2]).all()
         assert (model.draws_.order[N_CHAINS:] == [2, 0, 1]).all()
-        assert {name: list(order) for name, order in model.order_.items()} == {
+        assert {name: list(order) for name, order in model.orders_.items()} == {
             name: list(order) for name, order in orders.items()
         }
 
     def test_that_of_a_fitted_model_can_be_fixed(self, both):
-        fixed = fit(both.binary, order=both.order_)
-        for name, order in both.order_.items():
+        fixed = fit(both.binary, order=both.orders_)
+        for name, order in both.orders_.items():
             chains = fixed.draws_.order[fixed.draws_.of_direction(name)]
             assert (LABELS[chains] == order).all()
-            np.testing.assert_array_equal(fixed.order_[name], order)
-        again = fit(both.binary, order=fixed.order_)
+            np.testing.assert_array_equal(fixed.orders_[name], order)
+        again = fit(both.binary, order=fixed.orders_)
         assert_same_draws(again, fixed)
 
     def test_a_dictionary_with_one_direction(self):
@@ -362,7 +368,7 @@ class TestFrames:
         alone = fit(direction="forward").summary()
         forward = table[table["direction"] == "forward"].drop(columns="direction")
         assert forward.reset_index(drop=True).equals(alone)
-        for name, order in logistic.order_.items():
+        for name, order in logistic.orders_.items():
             own = table[table["direction"] == name]
             assert own["class"].unique().tolist() == order[:-1].tolist()
 
@@ -412,7 +418,7 @@ class TestFile:
         again = pasb.load(tmp_path / "model.pasb")
         assert again.draws_.directions == both.draws_.directions
         assert_same_draws(again, both)
-        assert list(again.order_) == list(both.order_)
+        assert list(again.orders_) == list(both.orders_)
         np.testing.assert_array_equal(again.predict_proba(NEW), both.predict_proba(NEW))
         assert again.posterior_.identical(both.posterior_)
         assert again.order_posterior().equals(both.order_posterior())

@@ -129,7 +129,9 @@ def test_coefficients_agree_with_the_summary(model):
     means = np.concatenate([np.ravel(c.get_offsets()[:, 0]) for c in ax.collections[2::3]])
     frame = model.summary()
     first = frame[(frame["stick"] == 1) & (frame["feature"] != "(intercept)")]
-    np.testing.assert_allclose(np.sort(means), np.sort(first["mean"] * model._scaling.spread))
+    np.testing.assert_allclose(
+        np.sort(means), np.sort(first["mean"] * model.fitted_.scaling.spread)
+    )
 
 
 @pytest.mark.parametrize("interval", [0, 1, -3])

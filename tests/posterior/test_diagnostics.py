@@ -124,7 +124,7 @@ class TestAdvice:
         order[1] = [2, 1, 0]
         text = self.advice(fitted, order=order)
         assert "2 different orders" in text
-        assert "order=model.order_" in text
+        assert "order=model.orders_" in text
         assert "R-hat" in text
 
     def test_chains_apart_in_the_same_order(self, fitted):

@@ -58,7 +58,7 @@ def test_splits_are_means_over_rows_and_draws(seed):
     inner, categories = model._inner_rows(X)[:], np.searchsorted(model.classes_, y)
     order = np.array([0, 2, 1])
     every = np.ones((1, 40), dtype=bool)
-    splits = stick_splits(model, order, "forward", np.array([0]), every, inner, categories)
+    splits = stick_splits(model.fitted_, order, "forward", np.array([0]), every, inner, categories)
     draws = model.draws_.parameters["coef"][0]
     stop = (1 / (1 + np.exp(-draws @ inner.T))).mean(axis=0)
     for k, category in enumerate(order[:-1]):

@@ -9,7 +9,7 @@ import pytest
 import xarray
 
 from pasb import StickLogisticClassifier
-from pasb.covariates.monitored import N_MONITORED
+from pasb.posterior.fitted import MOST_WATCHED
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 
@@ -56,7 +56,7 @@ class TestTree:
         assert posterior["coef"].dims == ("chain", "draw", "category", "feature")
         assert posterior["intercept"].shape == (N_CHAINS, N_DRAWS, 3)
         assert posterior["order"].shape == (N_CHAINS, N_DRAWS, 3)
-        assert posterior["probability"].shape == (N_CHAINS, N_DRAWS, N_MONITORED, 3)
+        assert posterior["probability"].shape == (N_CHAINS, N_DRAWS, MOST_WATCHED, 3)
         assert tree["sample_stats"]["lp"].shape == (N_CHAINS, N_DRAWS)
         assert list(posterior["category"].values) == list(LABELS)
         assert list(posterior["feature"].values) == ["x0", "x1"]
@@ -111,11 +111,11 @@ class TestArviz:
         import arviz_stats
 
         table = arviz_stats.summary(fitted.posterior_, var_names=["probability"])
-        assert len(table) == 3 * N_MONITORED
+        assert len(table) == 3 * MOST_WATCHED
         for function in (arviz_stats.rhat, arviz_stats.ess, arviz_stats.mcse):
             out = function(fitted.posterior_, var_names=["probability"])
             values = out["probability"] if "probability" in out else out["posterior/probability"]
-            assert values.shape == (N_MONITORED, 3)
+            assert values.shape == (MOST_WATCHED, 3)
             assert np.isfinite(values).all()
 
     def test_coefficients_under_a_fixed_order(self, fixed):

@@ -224,7 +224,7 @@ def _inferred(cell: Cell, context: Context, X: Any, y: Any) -> dict[str, Any] | 
         "classes": model.classes_.tolist(),
         "orders": ["inferred"],
         "log_likelihood": [float(model.draws_.log_likelihood.mean())],
-        "order": _text(model._top_order(direction)),
+        "order": _text(model.fitted_.top_order(direction)),
     }
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn classifiers, one a file, all made from `StickBreakingClassifier`.
+"""scikit-learn classifiers, one a file, all made from `pasb.classifiers.base.StickClassifier`.
 
 `pasb` exports them all; each loads on first use.
 """

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.classifiers.settings import fit_context
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
 from pasb.covariates.checking import checked_table
-from pasb.covariates.hyperplanes import Hyperplanes
 
 
 class SoftplusFeatures(TransformerMixin, BaseEstimator):
@@ -55,7 +55,7 @@ class SoftplusFeatures(TransformerMixin, BaseEstimator):
     def __init__(self, classifier: SoftplusClassifier | None = None):
         self.classifier = classifier
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
         """Fit the softplus model and take over its hyperplanes.
 
@@ -78,7 +78,7 @@ class SoftplusFeatures(TransformerMixin, BaseEstimator):
             )
         model = SoftplusClassifier() if self.classifier is None else clone(self.classifier)
         self.classifier_ = model.fit(X, y, sample_weight=sample_weight)
-        self._hyperplanes = Hyperplanes.of(self.classifier_)
+        self._hyperplanes = self.classifier_._best_hyperplanes()
         intercept, slopes = self._hyperplanes.scaling.intercept_and_slopes(
             self._hyperplanes.vectors
         )

@@ -4,19 +4,73 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
 from typing import Any, ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+import numpy as np
+from numpy.typing import NDArray
 
 from pasb.binary import BinaryModel, Logistic
-from pasb.classifiers.automatic_rate import AutomaticRate
-from pasb.classifiers.general import StickBreakingClassifier, with_parameters
+from pasb.classifiers.base import StickClassifier
+from pasb.classifiers.settings import PRIOR, RUN, constraints
+from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
+from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Scheme
-from pasb.sticks import Direction
 
 
-@with_parameters
+class AutomaticRate(StickClassifier):
+    """A classifier whose prior of the coefficients finds its own scale.
+
+    It has the parameters `pasb.classifiers.settings.PRIOR`. The rate is the one that suits
+    logistic regressions of each class against the others, adapted to the binary model.
+    """
+
+    precision: Any
+    precision_shape: Any
+    precision_rate: Any
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether the rate is left to the data; fixed precisions have none."""
+        return isinstance(self.precision_rate, str) and self.precision == "ard"
+
+    def _rate(self) -> Any:
+        """The rate that was given or, once it is there, the one that was chosen."""
+        if isinstance(self.precision_rate, str):
+            return getattr(self, "precision_rate_", FIRST_RATE) if self._chooses else FIRST_RATE
+        return self.precision_rate
+
+    def _fit_prior(self, rows: Rows) -> None:
+        if self._chooses:
+            rate = self._suitable_rate(rows, float(self.precision_shape))
+            self.precision_rate_ = rate / self._steepness() ** 2
+        else:
+            self.precision_rate_ = self._rate()
+
+    def _suitable_rate(self, rows: Rows, shape: float) -> float:
+        """The rate that suits a table."""
+        return prior_rate(rows, shape)
+
+    def _steepness(self) -> float:
+        """Slope of the binary model's probability at 1/2, over that of a logistic one."""
+        return 1.0
+
+    def _learned(self) -> dict[str, NDArray]:
+        learned = super()._learned()
+        if self._chooses:
+            learned["precision_rate"] = np.array([self.precision_rate_])
+        return learned
+
+    def _relearn(self, arrays: dict[str, NDArray]) -> None:
+        super()._relearn(arrays)
+        if not self._chooses:
+            self.precision_rate_ = self._rate()
+        else:
+            rate = arrays["precision_rate"]
+            if rate.shape != (1,) or rate.dtype != np.float64 or not 0 < rate[0] < np.inf:
+                raise ValueError("the rate of the prior is impossible")
+            self.precision_rate_ = float(rate[0])
+
+
 class StickLogisticClassifier(AutomaticRate):
     """Bayesian multinomial logistic regression by stick breaking.
 
@@ -26,8 +80,56 @@ class StickLogisticClassifier(AutomaticRate):
 
     Parameters
     ----------
-    {precision}
-    {parameters}
+    precision : "ard" or float, default="ard"
+        Prior precision of the coefficients, on the inner scale: one number for all, or "ard" for
+        a gamma prior on each.
+    precision_shape : float, default=2.0
+        Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t distribution
+        with 4 degrees of freedom.
+    precision_rate : "auto" or float, default="auto"
+        Rate of the gamma prior under "ard"; the scale of the t distribution is
+        ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
+    n_chains : int, default=4
+        Chains, each started from random coefficients (with two directions, this many of each).
+    n_warmup : int, default=1000
+        Sweeps of warm-up, which are not kept.
+    n_draws : int, default=1000
+        Draws kept of each chain.
+    thin : int, default=1
+        Sweeps from one draw to the next.
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
+        Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+        of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+        coefficients together; "swap" is the plain swap chain from a random order. A sequence
+        fixes the order, from the first stick to the last class (the reference); a dictionary such
+        as `orders_` of a fitted model fixes it by direction.
+    scheme : {"exact", "paper"}, default="exact"
+        "exact" samples the posterior of order and coefficients. "paper" is the printed
+        algorithm, whose orders do not follow their posterior distribution.
+    sticks : {"marginal", "augmented"}, default="marginal"
+        Leave rows out of the sticks behind their own, or impute their labels there as in the
+        paper. The posterior is the same.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+        the paper, or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState, Generator or None, default=None
+        Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+        is; a RandomState or Generator is advanced by every fit.
+    n_jobs : int or None, default=-1
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. -1 means one for every core; None means 1, unless a
+        `joblib.parallel_config` context says otherwise.
+    progress : bool or "auto", default="auto"
+        Show progress; "auto" does in a terminal.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+        with the draws it would have made without the stop; with a larger `n_draws` it continues
+        beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far.
 
     Attributes
     ----------
@@ -37,6 +139,8 @@ class StickLogisticClassifier(AutomaticRate):
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
+    orders_ : dict of array
+        The same order, with the direction of the sticks as its key.
     precision_rate_ : float
         The rate of the prior of the precisions that was used.
     draws_ : Draws
@@ -58,19 +162,7 @@ class StickLogisticClassifier(AutomaticRate):
     (800, 2, 3)
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: constraint
-            for name, constraint in StickBreakingClassifier._parameter_constraints.items()
-            if name not in ("binary", "direction")
-        },
-        "precision": [StrOptions({"ard"}), Interval(Real, 0, None, closed="neither")],
-        "precision_shape": [Interval(Real, 0, None, closed="neither")],
-        "precision_rate": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-    }
-
-    # a stick's logistic regression is its own mirror image: reverse adds nothing
-    direction: Direction = "forward"
+    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, RUN)
 
     def __init__(
         self,
@@ -88,7 +180,7 @@ class StickLogisticClassifier(AutomaticRate):
         n_swaps: str | int = "auto",
         scale: str | None = "standard",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool | str = "auto",
         checkpoint: str | os.PathLike | None = None,
         callbacks: Iterable[Callable] | None = None,

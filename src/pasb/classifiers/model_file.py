@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 import pasb
 from pasb import binary
 from pasb.binary import BinaryModel
-from pasb.classifiers.general import StickBreakingClassifier
-from pasb.covariates.monitored import N_MONITORED
+from pasb.classifiers.base import StickClassifier
 from pasb.errors import FileFormatError
+from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
 from pasb.sampling.draws import Draws
 from pasb.storage import store
 
 KIND = "model"
 
-# Only these can stand in a file; nothing in it is imported by name.
+# A file can hold only these; nothing in it is imported by name.
 CLASSIFIERS = {
     name: getattr(pasb, name)
     for name in (
@@ -44,8 +44,8 @@ _LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
 GREATEST_COEF = 1e150  # no chain comes near, and sums of products must not overflow
 
 
-def save(model: StickBreakingClassifier, path: Path) -> None:
-    """Write a fitted classifier; see `StickBreakingClassifier.save`."""
+def save(model: StickClassifier, path: Path) -> None:
+    """Write a fitted classifier; see `StickClassifier.save`."""
     name = type(model).__name__
     if CLASSIFIERS.get(name) is not type(model):
         raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
@@ -72,20 +72,20 @@ def save(model: StickBreakingClassifier, path: Path) -> None:
     store.write(path, KIND, meta, _arrays_of(model))
 
 
-def _arrays_of(model: StickBreakingClassifier) -> dict[str, NDArray]:
+def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
     """All that a file holds of a model beside its header."""
-    draws, monitored = model.draws_, model._monitored
+    draws = model.draws_
     return {
         "order": draws.order,
         "log_likelihood": draws.log_likelihood,
         **{f"statistics_{key}": counts for key, counts in draws.statistics.items()},
         **model._learned(),
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
-        **{f"monitored_{key}": values for key, values in monitored.items()},
+        **{f"monitored_{key}": values for key, values in model._watched._asdict().items()},
     }
 
 
-def load(path: str | os.PathLike) -> StickBreakingClassifier:
+def load(path: str | os.PathLike) -> StickClassifier:
     """Read a model that was written by its `save` method.
 
     Parameters
@@ -94,7 +94,7 @@ def load(path: str | os.PathLike) -> StickBreakingClassifier:
 
     Returns
     -------
-    StickBreakingClassifier
+    classifier
         Ready to predict, with the draws and diagnostics it was saved with.
 
     Raises
@@ -125,7 +125,7 @@ def load(path: str | os.PathLike) -> StickBreakingClassifier:
         ) from error
 
 
-def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingClassifier:
+def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifier:
     parameters = {key: _unplain(value) for key, value in meta["parameters"].items()}
     model = CLASSIFIERS[meta["classifier"]](**parameters)
     model._validate_params()
@@ -136,7 +136,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
     model._frame_library = str(meta["frame_library"])
     model._relearn(arrays)
-    model._monitored = {key: arrays[f"monitored_{key}"] for key in ("row", "inner", "category")}
+    model._watched = WatchedRows(*(arrays[f"monitored_{key}"] for key in WatchedRows._fields))
     model.draws_ = Draws(
         parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
         directions=tuple(meta["directions"]),
@@ -154,7 +154,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickBreakingC
     return model
 
 
-def _check(model: StickBreakingClassifier) -> None:
+def _check(model: StickClassifier) -> None:
     """Refuse arrays that do not belong together, before anything indexes with them."""
     draws, n_classes = model.draws_, len(model.classes_)
     n_features, n_columns = model.n_features_in_, model._n_columns
@@ -184,13 +184,12 @@ def _check(model: StickBreakingClassifier) -> None:
             raise ValueError(f"{name} is not finite")
         if name == "coef" and (np.abs(values) > GREATEST_COEF).any():
             raise ValueError("coef is so large that predictions would not be finite")
-    inner = model._monitored["inner"]
+    row, inner, category = model._watched
     if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
         raise ValueError("the watched rows do not fit the covariates")
     # their probabilities take rows x draws x classes
-    if len(inner) > N_MONITORED or not np.isfinite(inner).all():
+    if len(inner) > MOST_WATCHED or not np.isfinite(inner).all():
         raise ValueError("the watched rows are too many or not finite")
-    row, category = model._monitored["row"], model._monitored["category"]
     if row.shape != inner.shape[:1] or category.shape != inner.shape[:1]:
         raise ValueError("the watched rows differ in number")
     if row.dtype.kind != "i" or not np.isin(category, np.arange(n_classes)).all():
@@ -211,7 +210,7 @@ def _plain(value: Any) -> Any:
         return {"number": str(value)}  # JSON has no infinity
     if isinstance(value, np.ndarray | list | tuple):
         return np.asarray(value).tolist()
-    if isinstance(value, np.random.RandomState):
+    if isinstance(value, np.random.RandomState | np.random.Generator):
         return None
     if isinstance(value, Mapping):  # an order for each direction
         return {str(key): _plain(item) for key, item in value.items()}

@@ -13,11 +13,15 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from pasb.classifiers.base import cores, seed_from
+from pasb.classifiers.logistic import StickLogisticClassifier
 from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.rows import Rows
+from pasb.numerics.threads import one_blas_thread
 from pasb.orders.lattice import Lattice
 from pasb.posterior.frames import native_frame
+from pasb.sampling.problem import MANY_COLUMNS, Problem
 
 EXACT_LIMIT = 12  # classes; S 2^(S-1) fits, 24 576 for 12
 
@@ -45,7 +49,7 @@ def order_evidence(
         changed. Logistic regression by default; robit and probit regression also have normal
         approximations.
     sample_weight : array of shape (n_rows,), optional
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         For the search beyond 12 classes.
 
     Returns
@@ -77,12 +81,6 @@ def order_evidence(
            [0.3, nan, 0.2],
            [0.5, 0.8, nan]])
     """
-    from pasb.classifiers.general import cores
-    from pasb.classifiers.logistic import StickLogisticClassifier
-    from pasb.numerics.threads import one_blas_thread
-    from pasb.sampling.fingerprint import seed_of
-    from pasb.sampling.problem import MANY_COLUMNS, Problem
-
     model = StickLogisticClassifier() if model is None else clone(model)
     model._binary_model().check()
     table, labels = checked_table(model, X, y=y, reset=True)
@@ -112,7 +110,7 @@ def order_evidence(
             best = lattice.best_orders(1, tied=binary.symmetric)[0]
             value = lattice.log_probability(best) + lattice.log_evidence
         else:
-            best = store.searched_order(seed_of(random_state, None))
+            best = store.searched_order(seed_from(random_state))
             value = store.evidence_of_order(best)
             if binary.symmetric:
                 best[-2:] = np.sort(best[-2:])
@@ -176,11 +174,11 @@ class OrderEvidence:
         Returns
         -------
         pandas or polars DataFrame, as `X` was
-            Columns ``order`` (as in ``a > b > c / d``, where / stands between two classes that
+            Columns ``order`` (as in ``a > b > c / d``, where / is between two classes that
             share the last stick), ``probability`` and ``log_evidence``.
         """
         if not (isinstance(top, Integral) and top >= 1):
-            raise ValueError(f"top must be a whole number from 1, not {top!r}")
+            raise ValueError(f"top must be a positive integer; got {top!r}")
         lattice = self._complete()
         orders = lattice.best_orders(int(top), tied=self.tied)
         logs = np.array([lattice.log_probability(order) for order in orders])
@@ -232,7 +230,7 @@ class OrderEvidence:
         Parameters
         ----------
         n_draws : int, default=1
-        random_state : int, RandomState or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
 
         Returns
         -------
@@ -240,7 +238,9 @@ class OrderEvidence:
             Class labels, first stick to last.
         """
         lattice, n = self._complete(), len(self.classes)
-        uniforms = check_random_state(random_state).random_sample((n_draws, n))
+        generator = isinstance(random_state, np.random.Generator)
+        rng = random_state if generator else check_random_state(random_state)
+        uniforms = rng.random((n_draws, n))
         return self.classes[np.array([lattice.draw(row) for row in uniforms]).reshape(-1, n)]
 
     def _complete(self) -> Lattice:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.classifiers.automatic_rate import AutomaticRate
-from pasb.classifiers.general import StickBreakingClassifier, with_parameters
+from pasb.classifiers.logistic import AutomaticRate
+from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
+from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.engines import EngineName
 from pasb.engines.device import array_module, available
@@ -21,12 +20,9 @@ from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
-from pasb.sampling.problem import Scheme
-
-_POSITIVE = Interval(Real, 0, None, closed="neither")
+from pasb.sampling.problem import Problem, Schedule, Scheme
 
 
-@with_parameters
 class SoftplusClassifier(AutomaticRate):
     """Bayesian multinomial softplus regression (MSR) by stick breaking: nonlinear.
 
@@ -43,18 +39,66 @@ class SoftplusClassifier(AutomaticRate):
     direction : {"both", "forward", "reverse"}, default="both"
         Stop at a stick on success (paSB) or on failure (parSB). They are different models;
         "both" runs `n_chains` chains of each and averages their probabilities.
-    {precision} A pair gives
-        every layer's rate a gamma prior of its own, with this shape and rate; "auto" is
-        ``(1, 1 / precision_rate_)``, the paper's choice is ``(1, 1)`` with
+    precision : "ard" or float, default="ard"
+        Prior precision of the coefficients, on the inner scale: one number for all, or "ard" for
+        a gamma prior on each.
+    precision_shape : float, default=2.0
+        Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t distribution
+        with 4 degrees of freedom.
+    precision_rate : "auto", float or pair of float, default="auto"
+        Rate of the gamma prior under "ard"; the scale of the t distribution is
+        ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
+        A pair gives every layer's rate a gamma prior of its own, with this shape and rate;
+        "auto" is ``(1, 1 / precision_rate_)``, the paper's choice is ``(1, 1)`` with
         ``precision_shape=1e-6``.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
         exact.
     engine : {"cpu", "cuda"}, default="cpu"
         Where chains run: in threads, or all as one batch on an NVIDIA GPU, which needs the
-        extra ``pasb[cuda]``. From the same seed the draws agree until rounding parts the
+        extra ``pasb[cuda]``. From the same seed the draws agree until rounding separates the
         chains. Predictions use the GPU too where there is one.
-    {parameters}
+    n_chains : int, default=2
+        Chains, each started from random coefficients (with two directions, this many of each).
+    n_warmup : int, default=1000
+        Sweeps of warm-up, which are not kept.
+    n_draws : int, default=1000
+        Draws kept of each chain.
+    thin : int, default=1
+        Sweeps from one draw to the next.
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
+        Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+        of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+        coefficients together; "swap" is the plain swap chain from a random order. A sequence
+        fixes the order, from the first stick to the last class (the reference); a dictionary such
+        as `orders_` of a fitted model fixes it by direction.
+    scheme : {"exact", "paper"}, default="exact"
+        "exact" samples the posterior of order and coefficients. "paper" is the printed
+        algorithm, whose orders do not follow their posterior distribution.
+    sticks : {"marginal", "augmented"}, default="marginal"
+        Leave rows out of the sticks behind their own, or impute their labels there as in the
+        paper. The posterior is the same.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+        the paper, or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState, Generator or None, default=None
+        Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+        is; a RandomState or Generator is advanced by every fit.
+    n_jobs : int or None, default=-1
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. -1 means one for every core; None means 1, unless a
+        `joblib.parallel_config` context says otherwise.
+    progress : bool or "auto", default="auto"
+        Show progress; "auto" does in a terminal.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+        with the draws it would have made without the stop; with a larger `n_draws` it continues
+        beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far.
 
     Attributes
     ----------
@@ -62,9 +106,11 @@ class SoftplusClassifier(AutomaticRate):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Only when `X` had column names that are all strings.
-    order_ : dict of arrays of shape (n_classes,)
-        The classes in their most probable order, first stick to last, for each direction; an
-        array with one direction only.
+    order_ : array of shape (n_classes,)
+        The classes in their most probable order, first stick to last; that of the forward
+        sticks where there are two directions.
+    orders_ : dict of arrays of shape (n_classes,)
+        The most probable order of each direction.
     precision_rate_ : float
         The rate of the prior of the precisions that suits the table, the mean of the rates.
     draws_ : Draws
@@ -96,20 +142,16 @@ class SoftplusClassifier(AutomaticRate):
     ['direction', 'class', 'reference', 'experts', 'lower', 'upper', 'hyperplanes']
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: constraint
-            for name, constraint in StickBreakingClassifier._parameter_constraints.items()
-            if name != "binary"
-        },
-        "n_experts": [Interval(Integral, 1, None, closed="left")],
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "precision": [StrOptions({"ard"}), _POSITIVE],
-        "precision_shape": [_POSITIVE],
-        "precision_rate": [StrOptions({"auto"}), _POSITIVE, tuple, list],
-        "prune": ["boolean"],
-        "engine": [StrOptions({"cpu", "cuda"})],
-    }
+    _parameter_constraints: ClassVar[dict] = constraints(
+        PRIOR,
+        RUN,
+        n_experts=[AT_LEAST_ONE],
+        n_layers=[AT_LEAST_ONE],
+        direction=[StrOptions({"forward", "reverse", "both"})],
+        precision_rate=[*PRIOR["precision_rate"].constraint, tuple, list],
+        prune=["boolean"],
+        engine=[StrOptions({"cpu", "cuda"})],
+    )
 
     def __init__(
         self,
@@ -132,7 +174,7 @@ class SoftplusClassifier(AutomaticRate):
         n_swaps: str | int = "auto",
         scale: str | None = "standard",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool | str = "auto",
         checkpoint: str | os.PathLike | None = None,
         callbacks: Iterable[Callable] | None = None,
@@ -170,14 +212,19 @@ class SoftplusClassifier(AutomaticRate):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        if self.engine == "cuda":
-            if self.prune:
-                raise ValueError("prune=True needs engine='cpu'")
-            array_module()  # complains if there is no GPU
+        if self.engine == "cuda" and self.prune:
+            raise ValueError("prune=True needs engine='cpu'")
         try:
             Softplus(rate=self._rate()).check()
         except ValueError as error:  # of a pair; it calls the argument by its name in Softplus
             raise ValueError(f"precision_{error}") from None
+
+    def _prepare(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[list[Problem], Schedule]:
+        if self.engine == "cuda":
+            array_module()  # complains if there is no GPU
+        return super()._prepare(X, y, sample_weight)
 
     @property
     def _engine(self) -> EngineName:  # type: ignore[override]
@@ -186,7 +233,7 @@ class SoftplusClassifier(AutomaticRate):
     def _predictor_type(self) -> type[Predictor]:
         # a model that was fitted on a GPU predicts without one as well
         if self.engine == "cuda" and available():
-            from pasb.engines.device_predict import DevicePredictor
+            from pasb.posterior.device_predict import DevicePredictor
 
             return DevicePredictor
         return Predictor
@@ -221,21 +268,29 @@ class SoftplusClassifier(AutomaticRate):
             ``upper`` and ``hyperplanes``; NaN for a class that is always the reference. With
             ``direction`` before them where there are two.
         """
-        check_is_fitted(self)
-        tails = tails_of(interval)
-        counts = active_experts(self.draws_.parameters)
-        parts = []
-        for direction in self._directions:
-            chains = self.draws_.of_direction(direction)
-            last = self.draws_.order[chains, :, -1]
+        fitted, tails = self.fitted_, tails_of(interval)
+        draws, n_layers = fitted.draws, fitted.binary.n_layers
+        counts = active_experts(draws.parameters)
+        frames = []
+        for direction in fitted.directions:
+            chains = draws.of_direction(direction)
+            last = draws.order[chains, :, -1]
             rows = []
             for category in range(len(self.classes_)):
                 used = counts[chains, :, category][last != category]
                 quantiles = np.quantile(used, tails) if used.size else (np.nan, np.nan)
                 mean = used.mean() if used.size else np.nan
                 share = np.mean(last == category)
-                rows.append((share, mean, *quantiles, mean * self._binary_model().n_layers))
+                rows.append((share, mean, *quantiles, mean * n_layers))
             names = ("reference", "experts", "lower", "upper", "hyperplanes")
             columns = dict(zip(names, np.array(rows).T, strict=True))
-            parts.append({"class": self.classes_, **columns})
-        return native_frame(by_direction(parts, self._directions), self._frame_library)
+            frames.append({"class": self.classes_, **columns})
+        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
+
+    def _best_hyperplanes(self) -> Hyperplanes:
+        """Those of the draw with the highest training likelihood, one of each direction."""
+        best = self.best_draw().draws_
+        values = {name: values[:, 0] for name, values in best.parameters.items()}
+        return Hyperplanes.of(
+            self._scaling, best.directions, best.order[:, 0], values["coef"], values["active"]
+        )

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval
 
 from pasb.binary.softplus import Softplus
-from pasb.classifiers.general import with_parameters
+from pasb.classifiers.settings import AT_LEAST_ONE, Interval
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
@@ -22,10 +21,7 @@ from pasb.engines import EngineName
 from pasb.sampling.problem import Scheme
 from pasb.sticks import Direction
 
-_AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 
-
-@with_parameters
 class StackedSoftplusClassifier(SoftplusClassifier):
     """Softplus regressions on top of one another (DT-MSR): each bends what the last one found.
 
@@ -52,7 +48,47 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         covariates of both.
     precision, precision_shape, precision_rate, prune, engine
         As in `SoftplusClassifier`.
-    {parameters}
+    n_chains : int, default=2
+        Chains, each started from random coefficients (with two directions, this many of each).
+    n_warmup : int, default=1000
+        Sweeps of warm-up, which are not kept.
+    n_draws : int, default=1000
+        Draws kept of each chain.
+    thin : int, default=1
+        Sweeps from one draw to the next.
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
+        Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+        of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+        coefficients together; "swap" is the plain swap chain from a random order. A sequence
+        fixes the order, from the first stick to the last class (the reference); a dictionary such
+        as `orders_` of a fitted model fixes it by direction.
+    scheme : {"exact", "paper"}, default="exact"
+        "exact" samples the posterior of order and coefficients. "paper" is the printed
+        algorithm, whose orders do not follow their posterior distribution.
+    sticks : {"marginal", "augmented"}, default="marginal"
+        Leave rows out of the sticks behind their own, or impute their labels there as in the
+        paper. The posterior is the same.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+        the paper, or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState, Generator or None, default=None
+        Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+        is; a RandomState or Generator is advanced by every fit.
+    n_jobs : int or None, default=-1
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. -1 means one for every core; None means 1, unless a
+        `joblib.parallel_config` context says otherwise.
+    progress : bool or "auto", default="auto"
+        Show progress; "auto" does in a terminal.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+        with the draws it would have made without the stop; with a larger `n_draws` it continues
+        beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far.
 
     Attributes
     ----------
@@ -60,8 +96,11 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
         Only when `X` had column names that are all strings.
-    order_ : dict of arrays of shape (n_classes,)
-        The order of the classes in each direction; an array with one direction only.
+    order_ : array of shape (n_classes,)
+        The order of the classes, first stick to last; that of the forward sticks where there
+        are two directions.
+    orders_ : dict of arrays of shape (n_classes,)
+        The order of each direction.
     draws_ : Draws
         The draws of the last model as plain arrays.
     diagnostics_ : Diagnostics
@@ -84,8 +123,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
-        "n_stacks": [_AT_LEAST_ONE],
-        "last_layers": [_AT_LEAST_ONE],
+        "n_stacks": [AT_LEAST_ONE],
+        "last_layers": [AT_LEAST_ONE],
         "stack_sweeps": [Interval(Integral, 2, None, closed="left")],
     }
 
@@ -113,7 +152,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         n_swaps: str | int = "auto",
         scale: str | None = "standard",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool | str = "auto",
         checkpoint: str | os.PathLike | None = None,
         callbacks: Iterable[Callable] | None = None,
@@ -186,17 +225,18 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     def _take_level(self, model: SoftplusClassifier) -> None:
         """Put a fitted model below the next one."""
         if self._first_orders is None:
-            self._first_orders = {name: model._top_order(name) for name in self._directions}
-        self._levels.append(Hyperplanes.of(model))
+            fitted = model.fitted_
+            self._first_orders = {name: fitted.top_order(name) for name in fitted.directions}
+        self._levels.append(model._best_hyperplanes())
         self._stopped |= model.draws_.interrupted
         self._n_ready += 1
 
     def _callbacks(self) -> list[Callable]:
-        # a run that was stopped on one level does not start anew on the next
+        # a run that was stopped on one level does not start on the next
         return [lambda info: True] if self._stopped else super()._callbacks()
 
     def _checkpoint(self) -> str | os.PathLike | None:
-        # what stands on a level that is not finished will be another one in the end
+        # a level above one that was stopped is not the final one: do not save it
         return self._folder(self.n_stacks)
 
     def _folder(self, level: int) -> Path | None:
@@ -239,8 +279,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         """The order of the user, or that of the first model once it is there."""
         if self._first_orders is None:
             return self.order
-        orders = {name: self.classes_[order] for name, order in self._first_orders.items()}
-        return orders if len(orders) > 1 else orders[self._directions[0]]
+        return {name: self.classes_[order] for name, order in self._first_orders.items()}
 
     def _fixed_orders(self) -> dict[Direction, NDArray[np.int64] | None]:
         first = getattr(self, "_first_orders", None)
@@ -261,11 +300,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         return self.n_features_in_ + (len(self._levels[-1].vectors) if self._levels else 0)
 
     def _feature_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{v}" for v in range(self.n_features_in_)]
         responses = self._levels[-1].names(self.classes_) if self._levels else []
-        return [*map(str, names), *responses]
+        return [*super()._feature_names(), *responses]
 
     def _learned(self) -> dict[str, NDArray]:
         arrays = super()._learned()

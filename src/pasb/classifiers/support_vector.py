@@ -10,27 +10,30 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.base import BinaryModel
 from pasb.binary.support_vector import SupportVector
-from pasb.classifiers.general import StickBreakingClassifier, cores, with_parameters
-from pasb.covariates.checking import checked_table
+from pasb.classifiers.base import StickClassifier, cores
+from pasb.classifiers.settings import (
+    AT_LEAST_ONE,
+    POSITIVE,
+    RUN,
+    Interval,
+    StrOptions,
+    constraints,
+)
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
-from pasb.numerics.rows import BLOCK
+from pasb.numerics.lazy_rows import Table
 from pasb.numerics.threads import one_blas_thread
-from pasb.posterior.frames import native_frame
 from pasb.sampling.problem import Scheme
 
-_POSITIVE = Interval(Real, 0, None, closed="neither")
-_NUMBERS_AT_ONCE = 2**24  # of kernel columns in prediction, 128 MB
+_NUMBERS_AT_ONCE = 2**24  # of kernel columns in a prediction, 128 MB
 
 
-@with_parameters
-class StickSVMClassifier(StickBreakingClassifier):
+class StickSVMClassifier(StickClassifier):
     """Bayesian multinomial support vector machine (MSVM) by stick breaking: nonlinear.
 
     Every stick is a Bayesian support vector machine, by default on a Gaussian radial basis
@@ -55,12 +58,55 @@ class StickSVMClassifier(StickBreakingClassifier):
     precision : "shared", "ard" or float, default="shared"
         Prior precision of the coefficients that are not zero: one for each class or one for
         each coefficient, with a gamma prior, or a number.
-    precision_shape, precision_rate : float, default=0.5, 0.5
-        The gamma prior of the precisions.
+    precision_shape : float, default=0.5
+        Shape of the gamma prior of the precisions.
+    precision_rate : float, default=0.5
+        Rate of the gamma prior of the precisions.
     cv_widths : sequence of float or None, default=None
         Widths to choose from; None means the paper's, 2^-10, 2^-9, ..., 2^10.
     cv_folds : int, default=3
-    {parameters}
+        Folds of the cross validation.
+    n_chains : int, default=2
+        Chains, each started from random coefficients (with two directions, this many of each).
+    n_warmup : int, default=500
+        Sweeps of warm-up, which are not kept.
+    n_draws : int, default=500
+        Draws kept of each chain.
+    thin : int, default=1
+        Sweeps from one draw to the next.
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
+        Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+        of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+        coefficients together; "swap" is the plain swap chain from a random order. A sequence
+        fixes the order, from the first stick to the last class (the reference); a dictionary such
+        as `orders_` of a fitted model fixes it by direction.
+    scheme : {"exact", "paper"}, default="exact"
+        "exact" samples the posterior of order and coefficients. "paper" is the printed
+        algorithm, whose orders do not follow their posterior distribution.
+    sticks : {"marginal", "augmented"}, default="marginal"
+        Leave rows out of the sticks behind their own, or impute their labels there as in the
+        paper. The posterior is the same.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+        the paper, or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState, Generator or None, default=None
+        Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+        is; a RandomState or Generator is advanced by every fit.
+    n_jobs : int or None, default=-1
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. -1 means one for every core; None means 1, unless a
+        `joblib.parallel_config` context says otherwise.
+    progress : bool or "auto", default="auto"
+        Show progress; "auto" does in a terminal.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+        with the draws it would have made without the stop; with a larger `n_draws` it continues
+        beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far.
 
     Attributes
     ----------
@@ -70,16 +116,17 @@ class StickSVMClassifier(StickBreakingClassifier):
         Only when `X` had column names that are all strings.
     width_ : float
         The width of the kernel; only with "rbf".
-    cv_results_ : data frame
-        Width, error rate and log loss of the widths that were tried; none if it was given.
+    cv_results_ : dict of arrays
+        ``param_width``, ``mean_test_error``, ``mean_test_log_loss`` and ``rank_test_error`` of
+        the widths that were tried; empty if the width was given.
     bases_ : array of int
         The rows of `X` that have a landmark; only with "rbf".
     support_ : array of int
         The rows of `X` (with "linear" the columns) that at least half of the draws use.
-    n_support_vectors_ : float
-        Bases in use by at least one class, averaged over the draws.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
+    orders_ : dict of array
+        The same order, with the direction of the sticks as its key.
     draws_ : Draws
         The draws as plain arrays; coefficients of bases that are out are zero.
     diagnostics_ : Diagnostics
@@ -93,8 +140,8 @@ class StickSVMClassifier(StickBreakingClassifier):
     the order and the predictions use its normalised form. These are two models, so the
     probabilities are not those of one joint posterior and need not be calibrated.
 
-    Cross validation and the choice of landmarks follow from `random_state` if it is an int,
-    else from a fixed seed. With too few rows for the folds the width is one over the number of
+    Folds, the chains of the cross validation and the choice of landmarks follow from
+    `random_state`. With too few rows for the folds the width is one over the number of
     covariates.
 
     Examples
@@ -107,25 +154,18 @@ class StickSVMClassifier(StickBreakingClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: constraint
-            for name, constraint in StickBreakingClassifier._parameter_constraints.items()
-            if name not in ("binary", "direction")
-        },
-        "kernel": [StrOptions({"rbf", "linear"})],
-        "width": [StrOptions({"cv"}), _POSITIVE],
-        "n_bases": [Interval(Integral, 1, None, closed="left"), None],
-        "inclusion": [Interval(Real, 0, 1, closed="neither"), None],
-        "precision": [StrOptions({"ard", "shared"}), _POSITIVE],
-        "precision_shape": [_POSITIVE],
-        "precision_rate": [_POSITIVE],
-        "cv_widths": ["array-like", None],
-        "cv_folds": [Interval(Integral, 2, None, closed="left")],
-    }
-
-    # a stick's machine is its own mirror image: reverse adds nothing
-    direction: str = "forward"
+    _parameter_constraints: ClassVar[dict] = constraints(
+        RUN,
+        kernel=[StrOptions({"rbf", "linear"})],
+        width=[StrOptions({"cv"}), POSITIVE],
+        n_bases=[AT_LEAST_ONE, None],
+        inclusion=[Interval(Real, 0, 1, closed="neither"), None],
+        precision=[StrOptions({"ard", "shared"}), POSITIVE],
+        precision_shape=[POSITIVE],
+        precision_rate=[POSITIVE],
+        cv_widths=["array-like", None],
+        cv_folds=[Interval(Integral, 2, None, closed="left")],
+    )
 
     def __init__(
         self,
@@ -149,7 +189,7 @@ class StickSVMClassifier(StickBreakingClassifier):
         n_swaps: str | int = "auto",
         scale: str | None = "standard",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         progress: bool | str = "auto",
         checkpoint: str | os.PathLike | None = None,
         callbacks: Iterable[Callable] | None = None,
@@ -198,14 +238,9 @@ class StickSVMClassifier(StickBreakingClassifier):
             self.width_ = self._chosen_width(table, categories, weights)
             used = np.flatnonzero(weights > 0)
             inner = self._scaling.with_constant(table[used])[:, 1:]
-            chosen = choose_landmarks(inner, categories[used], self.n_bases, self._seed)
+            chosen = choose_landmarks(inner, categories[used], self.n_bases, self._run_seed())
             self.bases_, self._landmarks = used[chosen], inner[chosen]
         return self._columns(table)
-
-    @property
-    def _seed(self) -> int:
-        given = self.random_state
-        return int(given) if isinstance(given, Integral) else 0
 
     def _chosen_width(self, table, categories, weights) -> float:
         if self.width != "cv":
@@ -214,10 +249,11 @@ class StickSVMClassifier(StickBreakingClassifier):
         if not widths or not all(0 < width < np.inf for width in widths):
             raise ValueError(f"cv_widths must hold positive numbers, not {self.cv_widths!r}")
         bases = MOST_BASES if self.n_bases is None else min(self.n_bases, MOST_BASES)
+        seed = self._run_seed()
         settings = {
             **self.get_params(deep=False),
             **{"n_bases": bases, "n_chains": 1, "n_warmup": SWEEPS, "n_draws": SWEEPS, "thin": 1},
-            **{"order": "infer", "n_jobs": 1, "random_state": self._seed, "progress": False},
+            **{"order": "infer", "n_jobs": 1, "random_state": seed, "progress": False},
             **{"checkpoint": None, "callbacks": None},
         }
 
@@ -231,7 +267,7 @@ class StickSVMClassifier(StickBreakingClassifier):
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of chains that are short on purpose
             self._scores = cross_validate(
-                fit, categories, weights, widths, self.cv_folds, self._seed, cores(self.n_jobs)
+                fit, categories, weights, widths, self.cv_folds, seed, cores(self.n_jobs)
             )
         return min(self._scores).width if self._scores else 1 / table.shape[1]
 
@@ -249,42 +285,30 @@ class StickSVMClassifier(StickBreakingClassifier):
     def _n_columns(self) -> int:
         return super()._n_columns if self.kernel == "linear" else len(self._landmarks) + 1
 
-    def _parts(self, X: ArrayLike) -> Iterable[NDArray[np.float64]]:
-        """Columns of some rows after others: those of all may be too many to hold."""
-        check_is_fitted(self)
-        table = checked_table(self, X, reset=False)
-        step = max(1, _NUMBERS_AT_ONCE // self._n_columns // BLOCK) * BLOCK
-        for start in range(0, len(table), step):
-            yield self._columns(table[start : start + step])
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
-        check_is_fitted(self)
-        predictor, n_jobs = self._predictor(), cores(self.n_jobs)
-        return np.concatenate([predictor.mean(part, n_jobs) for part in self._parts(X)])
-
-    def sample_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:  # noqa: D102
-        check_is_fitted(self)
-        predictor, n_jobs = self._predictor(n_draws), cores(self.n_jobs)
-        parts = [predictor.samples(part, n_jobs) for part in self._parts(X)]
-        return np.concatenate(parts, axis=1)
-
-    predict_proba.__doc__ = StickBreakingClassifier.predict_proba.__doc__
-    sample_proba.__doc__ = StickBreakingClassifier.sample_proba.__doc__
+    def _inner_rows(self, X: ArrayLike) -> Table:
+        # all at once is faster, where memory allows
+        rows = super()._inner_rows(X)
+        return rows[:] if len(rows) * self._n_columns <= _NUMBERS_AT_ONCE else rows
 
     @property
-    def cv_results_(self):
-        """Width, error rate and log loss of the widths that were tried."""
-        check_is_fitted(self)
+    def cv_results_(self) -> dict[str, NDArray]:
+        """Width, error rate, log loss and rank of the widths that were tried, as arrays."""
+        check_is_fitted(self, "draws_")
         error, log_loss, width = np.array(self._scores).reshape(-1, 3).T
-        columns = {"width": width, "error": error, "log_loss": log_loss}
-        return native_frame(columns, self._frame_library)
+        ranking = np.lexsort((width, log_loss, error))
+        return {
+            "param_width": width,
+            "mean_test_error": error,
+            "mean_test_log_loss": log_loss,
+            "rank_test_error": np.argsort(ranking) + 1,
+        }
 
     def _in_use(self) -> NDArray[np.bool_]:
         """Which columns but the constant at least one class uses, (draws, columns).
 
         The reference, last in the order, has no coefficients of its own.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "draws_")
         coef, order = self.draws_.parameters["coef"], self.draws_.order
         out = np.zeros((*order.shape[:2], coef.shape[-1] - 1), dtype=np.bool_)
         for chain, draw in np.ndindex(order.shape[:2]):
@@ -297,19 +321,18 @@ class StickSVMClassifier(StickBreakingClassifier):
         chosen = np.flatnonzero(self._in_use().mean(axis=0) >= 0.5)
         return chosen if self.kernel == "linear" else self.bases_[chosen]
 
-    @property
-    def n_support_vectors_(self) -> float:
-        """Bases in use by at least one class, averaged over the draws."""
-        return float(self._in_use().sum(axis=1).mean())
-
     def n_hyperplanes(self) -> float:
         """How many hyperplanes, or support vectors of a kernel, a draw uses on average.
+
+        A support vector counts once, however many classes use it.
 
         Returns
         -------
         float
         """
-        return super().n_hyperplanes() if self.kernel == "linear" else self.n_support_vectors_
+        if self.kernel == "linear":
+            return super().n_hyperplanes()
+        return float(self._in_use().sum(axis=1).mean())
 
     def _learned(self) -> dict[str, NDArray]:
         learned = super()._learned()
@@ -336,9 +359,3 @@ class StickSVMClassifier(StickBreakingClassifier):
             raise ValueError("the cross validation is incomplete")
         self._landmarks, self.bases_, self.width_ = landmarks, bases, float(width[0])
         self._scores = [Score(*map(float, score)) for score in scores]
-
-
-# a sweep of a kernel machine is dear, and the paper's runs are this long
-StickSVMClassifier.__doc__ = str(StickSVMClassifier.__doc__).replace(
-    "default=1000, 1000, 1", "default=500, 500, 1"
-)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
-from pasb.classifiers.general import StickBreakingClassifier, cores
+from pasb.classifiers.base import StickClassifier, cores
 from pasb.classifiers.softplus import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
 from pasb.engines import engine_of
@@ -15,7 +15,7 @@ from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import wanted
 from pasb.sampling.run import sample_together
 
-Model = TypeVar("Model", bound=StickBreakingClassifier)
+Model = TypeVar("Model", bound=StickClassifier)
 
 
 def fit_together(
@@ -55,7 +55,7 @@ def fit_together(
     """
     if not len(models) == len(tables) == len(labels):
         raise ValueError(
-            f"models, tables and labels must be equally many; got {len(models)}, {len(tables)} "
+            f"models, tables and labels must have equal length; got {len(models)}, {len(tables)} "
             f"and {len(labels)}"
         )
     batches: dict[tuple, list[tuple[Model, list[Problem], Schedule]]] = {}
@@ -94,7 +94,7 @@ def _fit_below(fits: list[tuple]) -> None:
                 model._take_level(level)
 
 
-def _shares(model: StickBreakingClassifier) -> bool:
+def _shares(model: StickClassifier) -> bool:
     """Whether a model can be part of a batch."""
     return (
         isinstance(model, SoftplusClassifier)
@@ -104,7 +104,7 @@ def _shares(model: StickBreakingClassifier) -> bool:
     )
 
 
-def _kind(model: StickBreakingClassifier, problem: Problem) -> tuple:
+def _kind(model: StickClassifier, problem: Problem) -> tuple:
     """What models of one batch have in common."""
     own = {"random_state", "order", "precision_rate"}
     settings = [(k, v) for k, v in sorted(model.get_params().items()) if k not in own]

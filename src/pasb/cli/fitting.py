@@ -142,7 +142,7 @@ def summarise_file(path: Path, everything: bool, interval: float) -> None:
     model = load_model(path)
     console = printing.console()
     printing.heading(console, path.name)
-    names = model._feature_names()
+    names = model.fitted_.feature_names
     shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     printing.grid(
         console,

@@ -10,10 +10,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pasb.posterior.advice import ESS_LIMIT, RHAT_LIMIT, advice_on
+from pasb.posterior.fitted import ESS_LIMIT, RHAT_LIMIT, advice_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from pasb.posterior.fitted import Fitted
+    from pasb.sticks import Direction
 
 MOST_COEFFICIENTS = 12
 MOST_ORDERS = 5
@@ -78,29 +81,30 @@ def note(console: Console, model: Any) -> None:
         return
     for name, option in _AS_OPTIONS.items():
         advice = advice.replace(name, option)
-    if isinstance(model.order_, dict):  # an option has one order for both directions
-        advice = advice.replace("Fix the order (order=model.order_), or run", "Run")
+    if len(model.orders_) > 1:  # an option has one order for both directions
+        advice = advice.replace("Fix the order (order=model.orders_), or run", "Run")
     else:
         order = ",".join(str(label) for label in model.order_)
-        advice = advice.replace("(order=model.order_)", f'(--order "{order}")')
+        advice = advice.replace("(order=model.orders_)", f'(--order "{order}")')
     console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(advice)}")
 
 
 def order_tables(console: Console, model: Any) -> None:
     """Print the most probable orders of each direction."""
-    for direction in model._directions:
-        named = f", {direction} sticks" if len(model._directions) > 1 else ""
-        if isinstance(model.order, str):
+    fitted = model.fitted_
+    for direction in fitted.directions:
+        named = f", {direction} sticks" if len(fitted.directions) > 1 else ""
+        if not fitted.order_is_fixed:
             heading(console, f"Order of the classes{named}, first stick to last")
-            _order_table(console, model, direction)
+            _order_table(console, fitted, direction)
         else:
-            labels = " > ".join(map(str, model.classes_[model._top_order(direction)]))
+            labels = " > ".join(map(str, model.orders_[direction]))
             heading(console, f"Order of the classes{named}, fixed: {labels}")
 
 
-def _order_table(console: Console, model: Any, direction: str) -> None:
-    orders, counts = model._orders_by_frequency(direction)
-    n_chains = len(model.draws_.of_direction(direction))
+def _order_table(console: Console, fitted: Fitted, direction: Direction) -> None:
+    orders, counts = fitted.orders_by_frequency(direction)
+    n_chains = len(fitted.draws.of_direction(direction))
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("probability", justify="right")
     table.add_column("chains", justify="right")
@@ -108,8 +112,8 @@ def _order_table(console: Console, model: Any, direction: str) -> None:
     for order, count in zip(orders[:MOST_ORDERS], counts, strict=False):
         table.add_row(
             f"{count / counts.sum():.3f}",
-            f"{model._n_visits(order, direction)} of {n_chains}",
-            escape(model._order_label(order)),
+            f"{fitted.n_visits(order, direction)} of {n_chains}",
+            escape(fitted.order_label(order)),
         )
     console.print(table)
     rest = len(orders) - MOST_ORDERS
@@ -131,7 +135,8 @@ def coefficient_table(
     frame = model.summary(interval)
     if not isinstance(frame, pd.DataFrame):
         frame = frame.to_pandas()
-    spread = dict(zip(model._feature_names(), model._scaling.spread, strict=True))
+    fitted = model.fitted_
+    spread = dict(zip(fitted.feature_names, fitted.scaling.spread, strict=True))
     effect = np.array([spread.get(name, 0.0) for name in frame["feature"]]) * frame["mean"]
     if most is not None and most < len(frame):
         frame = frame.loc[effect.abs().sort_values(ascending=False, kind="stable").index[:most]]
@@ -201,11 +206,11 @@ def model_report(
     if hasattr(model, "active_experts"):
         expert_table(console, model, interval)
         return 0
-    if not model._has_coefficients:
+    if not model.fitted_.has_coefficients:
         heading(console, f"Support vectors: {model.n_hyperplanes():,.0f}")
         return 0
     which = "Coefficients" if everything else "Largest coefficients"
-    given = "the fixed order" if not isinstance(model.order, str) else "the most probable order"
+    given = "the fixed order" if model.fitted_.order_is_fixed else "the most probable order"
     heading(console, f"{which} under {given}")
     return coefficient_table(
         console, model, interval=interval, most=None if everything else MOST_COEFFICIENTS

@@ -6,11 +6,12 @@ number of bad values and what to do about them.
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
 ROWS_AT_ONCE = 4096  # of a check; a byte for every number of a table would be an eighth of it
 
@@ -134,7 +135,17 @@ def checked_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64
     """Row weights, not negative and not all zero; not to be written to."""
     if sample_weight is None:
         return np.broadcast_to(1.0, len(X))  # one number for all rows
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(len(X), sample_weight, dtype=np.float64)
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (len(X),):
+        raise ValueError(
+            f"sample_weight must hold one number for each row, so its shape must be {(len(X),)}; "
+            f"got {weights.shape}"
+        )
+    check_non_negative(weights, "`sample_weight`")
     if not weights.any():
         raise ValueError(
             "sample_weight is zero for every row: give at least one row of each class a "

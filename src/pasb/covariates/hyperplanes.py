@@ -6,16 +6,14 @@ put behind the covariates, let a second model bend its boundaries where the firs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
-
-if TYPE_CHECKING:
-    from pasb.classifiers.softplus import SoftplusClassifier
 
 DIRECTIONS = ("forward", "reverse")
 
@@ -38,21 +36,36 @@ class Hyperplanes(NamedTuple):
     tags: NDArray[np.int64]
 
     @classmethod
-    def of(cls, model: SoftplusClassifier) -> Hyperplanes:
-        """Those of the draw with the highest training likelihood, one of each direction."""
-        best = model.best_draw().draws_
+    def of(
+        cls,
+        scaling: Scaling,
+        directions: Sequence[str],
+        orders: NDArray[np.int64],
+        coef: NDArray[np.float64],
+        active: NDArray[np.float64],
+    ) -> Hyperplanes:
+        """Those of the active experts of some draws.
+
+        Parameters
+        ----------
+        scaling : Scaling
+        directions : sequence of {"forward", "reverse"}
+            The direction of each draw.
+        orders : array of shape (n_draws, n_categories)
+        coef : array of shape (n_draws, n_categories, n_experts, n_layers, 1 + n_columns)
+        active : array of shape (n_draws, n_categories, n_experts)
+            Positive for the experts that are active.
+        """
         vectors, tags = [], []
-        for chain, direction in enumerate(best.directions):
-            for category in best.order[chain, 0, :-1]:
-                coef = best.parameters["coef"][chain, 0, category]
-                active = best.parameters["active"][chain, 0, category] > 0
-                for expert in np.flatnonzero(active):
-                    for layer, vector in enumerate(coef[expert]):
+        for draw, direction in enumerate(directions):
+            for category in orders[draw, :-1]:
+                for expert in np.flatnonzero(active[draw, category] > 0):
+                    for layer, vector in enumerate(coef[draw, category, expert]):
                         vectors.append(vector)
                         tags.append((DIRECTIONS.index(direction), category, expert, layer))
         return cls(
-            model._scaling,
-            np.array(vectors, dtype=np.float64).reshape(-1, model._n_columns),
+            scaling,
+            np.array(vectors, dtype=np.float64).reshape(-1, coef.shape[-1]),
             np.array(tags, dtype=np.int64).reshape(-1, 4),
         )
 

@@ -124,7 +124,7 @@ def _wilson(
     share: NDArray[np.float64], count: NDArray[np.int64], z: float = 1.645
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Wilson's interval of a frequency; it stays within 0 and 1 for small counts too."""
-    weight = z * z / count
-    centre = (share + weight / 2) / (1 + weight)
-    half = z / (1 + weight) * np.sqrt(share * (1 - share) / count + weight / (4 * count))
+    extra = z * z / count
+    centre = (share + extra / 2) / (1 + extra)
+    half = z / (1 + extra) * np.sqrt(share * (1 - share) / count + extra / (4 * count))
     return centre - half, centre + half

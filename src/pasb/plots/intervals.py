@@ -76,15 +76,17 @@ def stick_coefficients(
 
 def _inner_coefficients(model: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The most probable order, and (draw, stick, covariate) slopes of the draws in it."""
-    model._check_has_coefficients("plots.coefficients")
-    direction = model._directions[0]
-    order = model._top_order(direction)
-    in_order = model._in_order(order, direction)
-    return order, model.draws_.parameters["coef"][in_order][:, order[:-1], 1:]
+    fitted = model.fitted_
+    fitted.check_has_coefficients("plots.coefficients")
+    direction = fitted.directions[0]
+    order = fitted.top_order(direction)
+    in_order = fitted.in_order(order, direction)
+    return order, fitted.draws.parameters["coef"][in_order][:, order[:-1], 1:]
 
 
 def _name_rows(ax: Axes, model: Any, chosen: NDArray[np.int64]) -> None:
-    ax.set_yticks(range(len(chosen)), style.pretty([model._feature_names()[k] for k in chosen]))
+    names = model.fitted_.feature_names
+    ax.set_yticks(range(len(chosen)), style.pretty([names[k] for k in chosen]))
     ax.set_ylim(len(chosen) - 0.4, -0.6)
 
 

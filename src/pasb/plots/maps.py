@@ -26,7 +26,7 @@ def probability_map(
     """Colour the plane of two covariates by predicted class and its probability.
 
     The colour is that of the most probable class, the stronger the surer; lines mark
-    where the predicted class changes. The other covariates, if any, stand at their
+    where the predicted class changes. The other covariates, if any, are at their
     medians over `X`.
 
     Parameters
@@ -51,7 +51,7 @@ def probability_map(
     """
     style.check_fitted(model)
     table = np.asarray(X, dtype=np.float64)
-    names = model._feature_names()
+    names = model.fitted_.feature_names
     first, second = (_index(feature, names) for feature in features)
     if ax is None:
         ax = style.new_figure(5.4, 4.6).add_subplot()
@@ -104,8 +104,9 @@ def _limits(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 
 def _mean_proba(model: Any, grid: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
     """Average over some of the draws: the colours need no more."""
-    total = model.draws_.n_chains * model.draws_.n_draws
-    return model._predictor(min(n_draws, total)).mean(model._columns(grid), 2)
+    fitted = model.fitted_
+    total = fitted.draws.n_chains * fitted.draws.n_draws
+    return fitted.predictor(min(n_draws, total)).mean(fitted.columns(grid), fitted.n_threads)
 
 
 def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[np.float64]:

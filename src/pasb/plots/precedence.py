@@ -32,11 +32,12 @@ def before_probabilities(model: Any, direction: Direction | None = None) -> NDAr
         Row a, column b; the diagonal is NaN. Classes that share the last stick come before
         each other with probability 1/2.
     """
-    n = len(model.classes_)
-    chains = model.draws_.of_direction(direction or model._directions[0])
-    position = np.argsort(model.draws_.order[chains].reshape(-1, n), axis=1)
+    fitted = model.fitted_
+    n = len(fitted.classes)
+    chains = fitted.draws.of_direction(direction or fitted.directions[0])
+    position = np.argsort(fitted.draws.order[chains].reshape(-1, n), axis=1)
     before = (position[:, :, None] < position[:, None, :]).mean(axis=0)
-    if model._last_two_tie():
+    if fitted.last_two_tie:
         last = position >= n - 2
         before += 0.5 * (last[:, :, None] & last[:, None, :]).mean(axis=0)
         before -= np.mean((position == n - 2)[:, :, None] & (position == n - 1)[:, None, :], axis=0)
@@ -65,7 +66,7 @@ def order_posterior(
     Figure or SubFigure
     """
     style.check_fitted(model)
-    directions = model._directions
+    directions = model.fitted_.directions
     if figure is None:
         n = len(model.classes_)
         height = float(np.clip(2.2 + 0.45 * n, 3.6, 8.0))
@@ -122,12 +123,13 @@ def order_matrix(model: Any, ax: Axes, direction: Direction | None = None) -> Ax
 
 def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None = None) -> Axes:
     """Draw the most probable orders as bars."""
-    direction = direction or model._directions[0]
-    orders, counts = model._orders_by_frequency(direction)
+    fitted = model.fitted_
+    direction = direction or fitted.directions[0]
+    orders, counts = fitted.orders_by_frequency(direction)
     shares = counts / counts.sum()
-    n_shown, n_chains = min(top, len(orders)), len(model.draws_.of_direction(direction))
+    n_shown, n_chains = min(top, len(orders)), len(fitted.draws.of_direction(direction))
     for place in range(n_shown):
-        visits = model._n_visits(orders[place], direction)
+        visits = fitted.n_visits(orders[place], direction)
         ax.barh(place, shares[place], height=0.62, color=style.COLOURS[0])
         chains = f"{visits} of {n_chains} chains" if n_chains > 1 else ""
         ax.annotate(
@@ -139,7 +141,7 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
             fontsize=style.SMALL,
             color=style.INK,
         )
-    labels = [style.shortened(model._order_label(order), 48) for order in orders[:n_shown]]
+    labels = [style.shortened(fitted.order_label(order), 48) for order in orders[:n_shown]]
     ax.set_yticks(range(n_shown), labels)
     ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
     ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
@@ -157,4 +159,4 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
 
 def _titled(text: str, model: Any, direction: Direction | None) -> str:
     """A title that names the direction where there are two."""
-    return f"{text}, {direction}" if len(model._directions) > 1 and direction else text
+    return f"{text}, {direction}" if len(model.fitted_.directions) > 1 and direction else text

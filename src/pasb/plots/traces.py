@@ -43,8 +43,8 @@ def trace(
         ("Log-likelihood", draws.log_likelihood, seen.rhat_log_likelihood)
     ]
     if n_probabilities > 0:
-        probabilities = model._monitored_probabilities()
-        rows = model._monitored["row"]
+        fitted = model.fitted_
+        probabilities, rows = fitted.watched_probabilities(), fitted.watched.row
         chosen = _least_settled(seen.rhat_probability, probabilities, n_probabilities)
         for row, category in chosen:
             panels.append(

@@ -16,10 +16,10 @@ def native_frame(columns: dict[str, Any], library: str) -> Any:
     return narwhals.from_dict(plain, backend=library).to_native()  # type: ignore[arg-type]
 
 
-def by_direction(parts: list[dict[str, Any]], directions: Sequence[str]) -> dict[str, Any]:
-    """One table from those of the directions, which stand in a column if there are two."""
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    if len(parts) == 1:
+def by_direction(frames: list[dict[str, Any]], directions: Sequence[str]) -> dict[str, Any]:
+    """Columns of one frame from those of each direction, named in a column if there are two."""
+    columns = {name: np.concatenate([frame[name] for frame in frames]) for name in frames[0]}
+    if len(frames) == 1:
         return columns
-    lengths = [len(next(iter(part.values()))) for part in parts]
+    lengths = [len(next(iter(frame.values()))) for frame in frames]
     return {"direction": np.repeat(list(directions), lengths), **columns}

@@ -20,7 +20,7 @@ from pasb.numerics.rows import BLOCK, blocked
 from pasb.sticks import probabilities_of_draws
 
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of four arrays
-BLOCKS_AT_ONCE = 4  # copying coefficients costs the less, the more rows they serve
+BLOCKS_AT_ONCE = 4  # coefficients are copied once for all their rows
 
 
 class Predictor(NamedTuple):
@@ -69,7 +69,7 @@ class Predictor(NamedTuple):
             total = np.zeros((n_categories, 1))
             for _, part in self.chunks(X[rows]):
                 total = total + part.sum(axis=0)
-            # each draw sums to one up to rounding; so shall the mean
+            # each draw sums to one up to rounding; so must the mean
             out[rows] = (total / total.sum(axis=0)).T[: rows.stop - rows.start]
 
         _for_each_block(fill, len(X), n_jobs)
@@ -89,13 +89,13 @@ class Predictor(NamedTuple):
 
 
 def _for_each_block(fill, n_rows: int, n_jobs: int) -> None:
-    # no thread shall be without rows
+    # every thread gets rows
     n_blocks = min(BLOCKS_AT_ONCE, max(1, -(-n_rows // (BLOCK * n_jobs))))
     step = n_blocks * BLOCK
-    parts = [slice(k, min(k + step, n_rows)) for k in range(0, n_rows, step)]
-    if n_jobs == 1 or len(parts) == 1:
-        for rows in parts:
+    slices = [slice(k, min(k + step, n_rows)) for k in range(0, n_rows, step)]
+    if n_jobs == 1 or len(slices) == 1:
+        for rows in slices:
             fill(rows)
         return
     with ThreadPoolExecutor(n_jobs, thread_name_prefix="pasb") as pool:
-        list(pool.map(fill, parts))
+        list(pool.map(fill, slices))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb import __version__
+from pasb.posterior.fitted import Fitted
 
 if TYPE_CHECKING:
     import xarray
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 SAMPLED = ("chain", "draw")
 
 
-def posterior_tree(model: Any) -> xarray.DataTree:
-    """Build the tree of a fitted classifier; see `PosteriorMixin.posterior_`."""
+def posterior_tree(fitted: Fitted) -> xarray.DataTree:
+    """Build the tree of a fitted model; see `PosteriorMixin.posterior_`."""
     import xarray
 
-    draws, monitored = model.draws_, model._monitored
+    draws, watched = fitted.draws, fitted.watched
     chains = {
         "chain": np.arange(draws.n_chains),
         "draw": np.arange(draws.n_draws),
@@ -28,16 +29,16 @@ def posterior_tree(model: Any) -> xarray.DataTree:
     }
     posterior = xarray.Dataset(
         {
-            **parameters_by_name(model),
+            **parameters_by_name(fitted),
             "order": ((*SAMPLED, "stick"), draws.order),
-            "probability": ((*SAMPLED, "row", "category"), model._monitored_probabilities()),
+            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
         },
         coords={
             **chains,
-            "category": model.classes_,
-            "feature": model._feature_names(),
-            "stick": np.arange(1, len(model.classes_) + 1),
-            "row": monitored["row"],
+            "category": fitted.classes,
+            "feature": fitted.feature_names,
+            "stick": np.arange(1, len(fitted.classes) + 1),
+            "row": watched.row,
         },
     )
     stats = xarray.Dataset(
@@ -47,9 +48,7 @@ def posterior_tree(model: Any) -> xarray.DataTree:
         },
         coords=chains,
     )
-    observed = xarray.Dataset(
-        {"y": (("row",), monitored["category"])}, coords={"row": monitored["row"]}
-    )
+    observed = xarray.Dataset({"y": (("row",), watched.category)}, coords={"row": watched.row})
     for group in (posterior, stats, observed):
         group.attrs = {
             "inference_library": "pasb",
@@ -61,8 +60,8 @@ def posterior_tree(model: Any) -> xarray.DataTree:
     )
 
 
-def write_tree(model: Any, path: Path) -> None:
-    """Write the tree of a fitted classifier to NetCDF or Zarr; see `PosteriorMixin.export`."""
+def write_tree(tree: xarray.DataTree, path: Path) -> None:
+    """Write a tree to NetCDF or Zarr; see `PosteriorMixin.export`."""
     writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
     if path.suffix not in writers:
         raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
@@ -76,29 +75,29 @@ def write_tree(model: Any, path: Path) -> None:
             f"{' '.join(packages)}"
         ) from None
     options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
-    getattr(model.posterior_, method)(path, **options)
+    getattr(tree, method)(path, **options)
 
 
-def parameters_by_name(model: Any) -> dict[str, tuple[tuple[str, ...], NDArray]]:
+def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArray]]:
     """Kept parameters with the names of their axes; NaN where a class is the reference.
 
     A parameter whose last axis is the covariates is split into its intercept and its
     slopes, both on the scale of X; where its columns are those of a kernel, into its
     intercept and the coefficients of the bases.
     """
-    draws, axes = model.draws_, model._binary_model().axes
+    draws, axes = fitted.draws, fitted.binary.axes
     out: dict[str, tuple[tuple[str, ...], NDArray]] = {}
     for name, values in draws.parameters.items():
         own = axes.get(name, tuple(f"{name}_axis_{k}" for k in range(values.ndim - 3)))
         dims = (*SAMPLED, "category", *own)
-        reference = draws.order[:, :, -1, None] == np.arange(len(model.classes_))
+        reference = draws.order[:, :, -1, None] == np.arange(len(fitted.classes))
         known = np.where(_like(reference, values), np.nan, values)
         prefix = "" if name == "coef" else f"{name}_"
-        if own and own[-1] == "column" and not model._columns_are_features:
+        if own and own[-1] == "column" and not fitted.columns_are_features:
             out[f"{prefix}intercept"] = (dims[:-1], known[..., 0])
             out[name] = ((*dims[:-1], "basis"), known[..., 1:])
         elif own and own[-1] == "column":
-            intercept, slopes = model._scaling.intercept_and_slopes(known)
+            intercept, slopes = fitted.scaling.intercept_and_slopes(known)
             out[f"{prefix}intercept"] = (dims[:-1], intercept)
             out[name] = ((*dims[:-1], "feature"), slopes)
         else:

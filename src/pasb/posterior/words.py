@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.numerics.rows import blocked
+from pasb.posterior.fitted import Fitted
 from pasb.sticks import Direction, accept_reject
 
 SURE = 0.8  # probability from which one sequence is told, not several
 MOST_NAMED = 5  # classes
 MOST_DRAWS = 50  # by which a stick is judged
 FEWEST_ROWS = 3  # on either side of a split
-# (share of its own rows that stop + share of the others that go on) / 2, from this on
+# (share of its own rows that stop + share of the others that continue) / 2, from this on
 HOW = ((0.95, "cleanly"), (0.85, "well"), (0.7, "with errors"), (0.0, "poorly"))
 
 
@@ -25,64 +26,64 @@ class Split(NamedTuple):
     others: float  # of the rows of the classes behind it
 
 
-def order_in_words(model: Any, X: ArrayLike | None = None, y: ArrayLike | None = None) -> str:
-    """Say in which order a fitted classifier splits off its classes, and how cleanly.
+def order_in_words(fitted: Fitted, X: ArrayLike | None = None, y: ArrayLike | None = None) -> str:
+    """Say in which order a fitted model splits off its classes, and how cleanly.
 
     Parameters
     ----------
-    model : fitted classifier
+    fitted : Fitted
     X, y : array, optional
         Rows by which the splits are judged; by default those training rows that the model
         keeps to watch its chains, a couple of dozen.
     """
     watched = X is None or y is None
-    if watched:
-        inner, categories = model._monitored["inner"], model._monitored["category"]
+    if X is None or y is None:
+        inner, categories = fitted.watched.inner, fitted.watched.category
     else:
-        labels, known = np.asarray(y), model.classes_
-        inner = model._inner_rows(X)[:]
+        labels, known = np.asarray(y), fitted.classes
+        inner = fitted.inner_rows(X)[:]
         categories = np.minimum(np.searchsorted(known, labels), len(known) - 1)
         if len(labels) != len(inner) or not (known[categories] == labels).all():
             raise ValueError("y must hold one of the model's classes for each row of X")
     sentences = []
-    for direction in model._directions:
-        text = _sentences(model, direction, inner, categories)
-        named = len(model._directions) > 1
+    for direction in fitted.directions:
+        text = _sentences(fitted, direction, inner, categories)
+        named = len(fitted.directions) > 1
         sentences.append(f"{direction.capitalize()} sticks: {text}" if named else text)
     if watched:
         sentences.append(f"(Judged by {len(inner)} of the training rows.)")
     return " ".join(sentences)
 
 
-def _sentences(model: Any, direction: Direction, inner: NDArray, categories: NDArray) -> str:
-    chains = model.draws_.of_direction(direction)
-    orders = model.draws_.order[chains]
+def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories: NDArray) -> str:
+    chains = fitted.draws.of_direction(direction)
+    orders = fitted.draws.order[chains]
     n = orders.shape[2]
-    names = [str(label) for label in model.classes_]
+    names = [str(label) for label in fitted.classes]
 
     def judged(order: NDArray[np.int64], draws: NDArray[np.bool_]) -> list[str]:
-        splits = stick_splits(model, order, direction, chains, draws, inner, categories)
+        splits = stick_splits(fitted, order, direction, chains, draws, inner, categories)
         sides = "its own rows", "the others"
         if n == 2:
             sides = f"the rows of {names[order[0]]}", f"those of {names[order[1]]}"
         return [_how(split, sides if k == 0 else None) for k, split in enumerate(splits)]
 
-    order = model._top_order(direction)
+    order = fitted.top_order(direction)
     share = (orders[:, :, : n - 2] == order[: n - 2]).all(axis=2).mean()
-    fixed = not isinstance(model.order, str)
+    fixed = fitted.order_is_fixed
     if n == 2 or fixed or share >= SURE:
         how = judged(order, (orders == order).all(axis=2))
         opening = "" if n == 2 or fixed else f"With probability {share:.2f}, "
-        parts = [
+        phrases = [
             f"{names[c]} is split off first{how[0]}" if k == 0 else f"then {names[c]}{how[k]}"
             for k, c in enumerate(order[: min(n - 2, MOST_NAMED)])
         ]
         if n - 2 > MOST_NAMED:
-            parts.append(f"then {n - 2 - MOST_NAMED} more")
+            phrases.append(f"then {n - 2 - MOST_NAMED} more")
         last = f"{names[order[-2]]} and {names[order[-1]]} are told apart"
-        parts.append(f"{'and ' if n > 2 else ''}{last}{' last' if n > 2 else ''}{how[-1]}")
+        phrases.append(f"{'and ' if n > 2 else ''}{last}{' last' if n > 2 else ''}{how[-1]}")
         tie = " The order of the last two makes no difference to the model."
-        return f"{opening}{', '.join(parts)}.{tie if n > 2 and model._last_two_tie() else ''}"
+        return f"{opening}{', '.join(phrases)}.{tie if n > 2 and fitted.last_two_tie else ''}"
     first = np.bincount(orders[:, :, 0].ravel(), minlength=n) / orders[:, :, 0].size
     likely = [int(k) for k in np.argsort(-first, kind="stable") if first[k] >= 0.01]
     told = []
@@ -97,7 +98,7 @@ def _sentences(model: Any, direction: Direction, inner: NDArray, categories: NDA
 
 
 def stick_splits(
-    model: Any,
+    fitted: Fitted,
     order: NDArray[np.int64],
     direction: Direction,
     chains: NDArray[np.int64],
@@ -109,7 +110,7 @@ def stick_splits(
 
     Parameters
     ----------
-    model : fitted classifier
+    fitted : Fitted
     order : array of shape (n_classes,)
     direction : {"forward", "reverse"}
     chains : array
@@ -124,13 +125,13 @@ def stick_splits(
     list of Split
         None for a stick that too few of the rows reach.
     """
-    binary, blocks, n_rows = model._binary_model(), blocked(inner), len(inner)
+    binary, blocks, n_rows = fitted.binary, blocked(inner), len(inner)
     draws = np.argwhere(chosen)
     draws = draws[np.unique(np.linspace(0, len(draws) - 1, MOST_DRAWS).astype(np.int64))]
-    stop = np.zeros((len(model.classes_), n_rows))
+    stop = np.zeros((len(fitted.classes), n_rows))
     for chain, draw in draws:  # one at a time: many classes and rows need memory
-        part = slice(draw, draw + 1)
-        own = {name: v[chains[chain], part] for name, v in model.draws_.parameters.items()}
+        only = slice(draw, draw + 1)
+        own = {name: v[chains[chain], only] for name, v in fitted.draws.parameters.items()}
         success, failure = binary.log_probabilities(own, blocks)
         accept, _ = accept_reject(success, failure, direction)
         stop += np.exp(accept[0, :, :n_rows])

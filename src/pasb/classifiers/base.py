@@ -1,0 +1,359 @@
+"""What all classifiers have in common: check a table, sample, and offer what was fitted."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from pasb.binary.base import BinaryModel
+from pasb.classifiers.settings import fit_context
+from pasb.covariates.checking import checked_order, checked_table, checked_weights
+from pasb.covariates.scaling import Scaling
+from pasb.engines import EngineName, engine_of
+from pasb.errors import ConvergenceWarning
+from pasb.numerics.lazy_rows import LazyRows, Table
+from pasb.numerics.rows import Rows
+from pasb.posterior.fitted import Fitted, WatchedRows, advice_on
+from pasb.posterior.mixin import PosteriorMixin
+from pasb.posterior.predict import Predictor
+from pasb.precompile import announce
+from pasb.sampling.draws import Draws
+from pasb.sampling.fingerprint import run_fingerprint, seed_of
+from pasb.sampling.problem import Problem, Schedule
+from pasb.sampling.progress import wanted
+from pasb.sampling.run import sample
+from pasb.sticks import Direction
+
+
+class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
+    """What all stick-breaking classifiers have in common: from a table to draws.
+
+    A classifier of its own adds `__init__` with the settings of a run
+    (`pasb.classifiers.settings.RUN`), its own parameters, and `_binary_model`. It may also
+    override what turns covariates into columns (`_fit_columns`, `_columns`) and what the prior
+    leaves open (`_fit_prior`).
+    """
+
+    direction: Any = "forward"  # one for a binary model that is its own mirror image
+    n_chains: Any
+    n_warmup: Any
+    n_draws: Any
+    thin: Any
+    order: Any
+    scheme: Any
+    sticks: Any
+    n_swaps: Any
+    scale: Any
+    random_state: Any
+    n_jobs: Any
+    progress: Any
+    checkpoint: Any
+    callbacks: Any
+
+    _warns = True  # of draws that cannot be trusted
+    _engine: EngineName = "cpu"
+    _seed: int | None = None  # of the present fit, once something random needs it
+
+    def _binary_model(self) -> BinaryModel:
+        """The binary model of each stick."""
+        raise NotImplementedError
+
+    @property
+    def _directions(self) -> tuple[Direction, ...]:
+        """The directions of the chains."""
+        return ("forward", "reverse") if self.direction == "both" else (self.direction,)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
+        """Draw from the posterior.
+
+        Ctrl-C ends the sampling early and returns the model with the draws made so far.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+            Class labels, numbers or strings.
+        sample_weight : array of shape (n_rows,), optional
+            The power to which each row's likelihood is raised; 2 counts a row twice.
+
+        Returns
+        -------
+        self
+        """
+        self._take(self._sample(*self._prepare(X, y, sample_weight)))
+        return self
+
+    def _prepare(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> tuple[list[Problem], Schedule]:
+        """Check and scale the data; the problem of every chain, and how long they run."""
+        cores(self.n_jobs)  # complains before anything takes time
+        self._seed = None
+        table, labels = checked_table(self, X, y=y, reset=True)
+        check_classification_targets(labels)
+        weights = checked_weights(sample_weight, table)
+        self.classes_ = np.unique(labels)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
+                "of at least two classes"
+            )
+        model = self._binary_model()
+        if isinstance(model, type):
+            raise TypeError(f"binary must be an object, not a class: write {model.__name__}()")
+        model.check()
+        if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
+            raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
+        self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        self._fixed_orders()  # complains before anything takes time
+        categories = np.searchsorted(self.classes_, labels)
+        inner = self._fit_columns(table, categories, weights)
+        fixed = self._fixed_orders()
+        used = weights > 0
+        chosen = (inner, categories, weights)
+        if not used.all():
+            chosen = inner[used], categories[used], weights[used]
+        rows = Rows.of(chosen[0], chosen[1], len(self.classes_), chosen[2])
+        self._fit_prior(rows)
+        problem = Problem(
+            rows=rows,
+            model=self._binary_model(),
+            scheme=self.scheme,
+            augmented=self.sticks == "augmented",
+            n_swaps=self._number_of_swaps(),
+            swaps_only=isinstance(self.order, str) and self.order == "swap",
+        )
+        self._watched = WatchedRows.of(inner, categories, used)
+        del inner, chosen, table, labels, categories, weights, used  # the chains need none
+        n_warmup, n_draws, thin = int(self.n_warmup), int(self.n_draws), int(self.thin)
+        each = [  # chains that share a problem share what they start from
+            replace(problem, direction=direction, fixed_order=fixed[direction])
+            for direction in self._directions
+        ]
+        problems = [problem for problem in each for _ in range(self.n_chains)]
+        return problems, Schedule(n_warmup, n_draws, thin, self._run_seed())
+
+    def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
+        checkpoint, shown = self._checkpoint(), wanted(self.progress)
+        if shown:
+            announce()
+        return sample(
+            chains,
+            schedule,
+            engine_of(self._engine, cores(self.n_jobs)),
+            callbacks=self._callbacks(),
+            show_progress=shown,
+            checkpoint=checkpoint,
+            fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),
+        )
+
+    def _take(self, draws: Draws) -> None:
+        """Take over the draws of a run."""
+        self.draws_ = draws
+        if self.fitted_.last_two_tie:
+            draws.sort_last_two()
+        self._after_sampling(warn=self._warns)
+
+    def _after_sampling(self, warn: bool = True) -> None:
+        """Set what follows from the draws, and warn where they cannot be trusted."""
+        fitted = self.fitted_
+        self.orders_ = {name: self.classes_[fitted.top_order(name)] for name in fitted.directions}
+        self.order_ = self.orders_[fitted.directions[0]]
+        self.diagnostics_ = fitted.diagnostics()
+        advice = advice_on(self.draws_, self.diagnostics_)
+        if advice and warn:
+            warnings.warn(advice, ConvergenceWarning, stacklevel=5)
+
+    def _run_seed(self) -> int:
+        """The seed from which everything random of this fit follows."""
+        if self._seed is None:
+            self._seed = seed_from(self.random_state, self._checkpoint())
+        return self._seed
+
+    def _callbacks(self) -> list[Callable]:
+        """The functions to call after each sweep."""
+        for callback in self.callbacks or ():
+            if not callable(callback):
+                raise TypeError(f"callbacks must be callables; got {callback!r}")
+        return list(self.callbacks or ())
+
+    def _checkpoint(self) -> str | os.PathLike | None:
+        """The folder to save to."""
+        return self.checkpoint
+
+    def _fixed_orders(self) -> dict[Direction, NDArray[np.int64] | None]:
+        """The order that the user fixed for each direction, if any."""
+        order = self.order
+        if isinstance(order, str):
+            return dict.fromkeys(self._directions)
+        if not isinstance(order, Mapping):
+            return dict.fromkeys(self._directions, checked_order(order, self.classes_))
+        if set(order) != set(self._directions):
+            raise ValueError(
+                "order as a dictionary must have one order for each direction, with the keys "
+                f"{' and '.join(map(repr, self._directions))}; got {list(order)!r}"
+            )
+        return {name: checked_order(order[name], self.classes_) for name in self._directions}
+
+    def _number_of_swaps(self) -> int:
+        if self.n_swaps != "auto":
+            return int(self.n_swaps)
+        return 1 if self.scheme == "paper" else max(100, 2 * len(self.classes_) ** 2)
+
+    @property
+    def fitted_(self) -> Fitted:
+        """What reports, plots and files need of the fitted model; see `Fitted`."""
+        check_is_fitted(self, "draws_")
+        return Fitted(
+            classes=self.classes_,
+            directions=self._directions,
+            draws=self.draws_,
+            binary=self._binary_model(),
+            feature_names=self._feature_names(),
+            scaling=self._scaling,
+            columns=self._columns,
+            inner_rows=self._inner_rows,
+            columns_are_features=self._columns_are_features,
+            watched=self._watched,
+            order_is_fixed=not isinstance(self.order, str),
+            frame_library=self._frame_library,
+            n_threads=cores(self.n_jobs),
+            predictor_type=self._predictor_type(),
+        )
+
+    def _predictor_type(self) -> type[Predictor]:
+        return Predictor
+
+    def _feature_names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        return (
+            [f"x{v}" for v in range(self.n_features_in_)] if names is None else [*map(str, names)]
+        )
+
+    def _inner_rows(self, X: ArrayLike) -> Table:
+        return LazyRows(checked_table(self, X, reset=False), self._columns)
+
+    def _fit_columns(
+        self,
+        table: NDArray[np.float64],
+        categories: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> Table:
+        """Learn what turns covariates into the binary model's columns, and turn these rows."""
+        self._scaling = Scaling.of(table, weights, self.scale)
+        return LazyRows(table, self._columns)
+
+    def _fit_prior(self, rows: Rows) -> None:
+        """Choose what the prior leaves open."""
+
+    def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The binary model's columns, the constant first."""
+        return self._scaling.with_constant(table)
+
+    @property
+    def _columns_are_features(self) -> bool:
+        """Whether each column but the constant is one of the covariates, scaled."""
+        return True
+
+    @property
+    def _n_scaled(self) -> int:
+        """Columns that the scaling is for."""
+        return self.n_features_in_
+
+    @property
+    def _n_columns(self) -> int:
+        """Columns of the binary model, the constant included."""
+        return len(self._scaling.centre) + 1
+
+    def _learned(self) -> dict[str, NDArray]:
+        """What `_fit_columns` learned, as arrays for a file."""
+        return {"centre": self._scaling.centre, "spread": self._scaling.spread}
+
+    def _relearn(self, arrays: dict[str, NDArray]) -> None:
+        """Take over what a file holds of `_learned`; ValueError where it makes no sense."""
+        self._scaling = Scaling(arrays["centre"], arrays["spread"])
+        self._scaling.check()
+        if len(self._scaling.centre) != self._n_scaled:
+            raise ValueError("the scaling does not fit the covariates")
+
+    def best_draw(self) -> Any:
+        """The draw with the highest training likelihood, as a classifier of its own.
+
+        Where there are two directions, one draw of each. It predicts as fast as a model that
+        was never Bayesian, without the parts that the draw does not use, but knows nothing
+        of its uncertainty. It can be saved like any other model; `n_hyperplanes` tells its
+        size.
+
+        Returns
+        -------
+        classifier
+            Of the same type, fitted, with one draw for each direction.
+
+        Examples
+        --------
+        >>> from pasb import StickLogisticClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+        >>> best = model.best_draw()
+        >>> best.n_hyperplanes(), best.score(X, y) > 0.95
+        (2.0, True)
+        """
+        fitted, model = self.fitted_, copy(self)
+        draws = fitted.draws.best()
+        parameters = fitted.binary.without_inactive(draws.parameters)
+        model.draws_ = replace(draws, parameters=parameters)
+        model._after_sampling(warn=False)
+        return model
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to a file: numbers and JSON, no pickle.
+
+        Parameters
+        ----------
+        path : path
+            Read it back with `pasb.load`.
+        """
+        from pasb.classifiers.model_file import save
+
+        check_is_fitted(self, "draws_")
+        save(self, Path(path))
+
+
+def seed_from(random_state: Any, checkpoint: str | os.PathLike | None = None) -> int:
+    """The seed of a run; without a random state, that of the checkpoint it resumes."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return seed_of(random_state, checkpoint)
+
+
+def cores(n_jobs: int | None) -> int:
+    """Number of threads that `n_jobs` asks for, on the cores that this process may use."""
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0: give 1 or more, or -1 for every core")
+    if n_jobs is None:
+        return effective_n_jobs(None)  # 1, unless a joblib context says otherwise
+    return n_jobs if n_jobs > 0 else max(1, _available() + 1 + n_jobs)
+
+
+def _available() -> int:
+    """Cores that this process may use, by its affinity now and its limits when first asked."""
+    limit = _limit()
+    return min(limit, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else limit
+
+
+_limit = cache(cpu_count)  # reads files of the system, which takes longer than a prediction

@@ -1,0 +1,187 @@
+"""The settings that classifiers share: default, constraint and description in one place.
+
+scikit-learn reads the signature and docstring of every class, so each class writes both out;
+``tests/classifiers/test_settings.py`` holds them together with what is here. This is also the
+only module that imports from private modules of scikit-learn. `pyproject.toml` bounds its version.
+"""
+
+from __future__ import annotations
+
+import os
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+__all__ = [
+    "AT_LEAST_ONE",
+    "OTHER_DEFAULTS",
+    "POSITIVE",
+    "PRIOR",
+    "RUN",
+    "HasMethods",
+    "Interval",
+    "Setting",
+    "StrOptions",
+    "constraints",
+    "fit_context",
+]
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class Setting(NamedTuple):
+    """A parameter of several classifiers."""
+
+    default: Any
+    constraint: list
+    kind: str  # as in the docstring, before the default
+    description: str
+
+    def entry(self, name: str, default: Any) -> str:
+        """Its lines in a docstring."""
+        shown = f'"{default}"' if isinstance(default, str) else repr(default)
+        lines = "\n".join(f"    {line}" for line in self.description.splitlines())
+        return f"{name} : {self.kind}, default={shown}\n{lines}"
+
+
+RUN = {
+    "n_chains": Setting(
+        4,
+        [AT_LEAST_ONE],
+        "int",
+        "Chains, each started from random coefficients (with two directions, this many of each).",
+    ),
+    "n_warmup": Setting(
+        1000,
+        [Interval(Integral, 0, None, closed="left")],
+        "int",
+        "Sweeps of warm-up, which are not kept.",
+    ),
+    "n_draws": Setting(1000, [AT_LEAST_ONE], "int", "Draws kept of each chain."),
+    "thin": Setting(1, [AT_LEAST_ONE], "int", "Sweeps from one draw to the next."),
+    "order": Setting(
+        "infer",
+        [StrOptions({"infer", "swap"}), "array-like", dict],
+        '"infer", "swap", sequence of class labels or dict',
+        """\
+Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+coefficients together; "swap" is the plain swap chain from a random order. A sequence
+fixes the order, from the first stick to the last class (the reference); a dictionary such
+as `orders_` of a fitted model fixes it by direction.""",
+    ),
+    "scheme": Setting(
+        "exact",
+        [StrOptions({"exact", "paper"})],
+        '{"exact", "paper"}',
+        """\
+"exact" samples the posterior of order and coefficients. "paper" is the printed
+algorithm, whose orders do not follow their posterior distribution.""",
+    ),
+    "sticks": Setting(
+        "marginal",
+        [StrOptions({"marginal", "augmented"})],
+        '{"marginal", "augmented"}',
+        """\
+Leave rows out of the sticks behind their own, or impute their labels there as in the
+paper. The posterior is the same.""",
+    ),
+    "n_swaps": Setting(
+        "auto",
+        [StrOptions({"auto"}), AT_LEAST_ONE],
+        '"auto" or int',
+        'Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.',
+    ),
+    "scale": Setting(
+        "standard",
+        [StrOptions({"standard", "range"}), None],
+        '{"standard", "range", None}',
+        """\
+How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+the paper, or not at all. Coefficients are reported on the scale of `X`.""",
+    ),
+    "random_state": Setting(
+        None,
+        ["random_state", np.random.Generator],
+        "int, RandomState, Generator or None",
+        """\
+Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+is; a RandomState or Generator is advanced by every fit.""",
+    ),
+    "n_jobs": Setting(
+        -1,
+        [Integral, None],
+        "int or None",
+        """\
+Threads: as many chains run at the same time, and threads beyond their number help
+within the sweeps. -1 means one for every core; None means 1, unless a
+`joblib.parallel_config` context says otherwise.""",
+    ),
+    "progress": Setting(
+        "auto",
+        ["boolean", StrOptions({"auto"})],
+        'bool or "auto"',
+        'Show progress; "auto" does in a terminal.',
+    ),
+    "checkpoint": Setting(
+        None,
+        [str, os.PathLike, None],
+        "path or None",
+        """\
+Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+with the draws it would have made without the stop; with a larger `n_draws` it continues
+beyond its end.""",
+    ),
+    "callbacks": Setting(
+        None,
+        [list, tuple, None],
+        "list of callables or None",
+        """\
+Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+the run, keeping the draws made so far.""",
+    ),
+}
+
+PRIOR = {
+    "precision": Setting(
+        "ard",
+        [StrOptions({"ard"}), POSITIVE],
+        '"ard" or float',
+        """\
+Prior precision of the coefficients, on the inner scale: one number for all, or "ard" for
+a gamma prior on each.""",
+    ),
+    "precision_shape": Setting(
+        2.0,
+        [POSITIVE],
+        "float",
+        """\
+Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t distribution
+with 4 degrees of freedom.""",
+    ),
+    "precision_rate": Setting(
+        "auto",
+        [StrOptions({"auto"}), POSITIVE],
+        '"auto" or float',
+        """\
+Rate of the gamma prior under "ard"; the scale of the t distribution is
+``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.""",
+    ),
+}
+
+# a sweep of softplus or kernel models is expensive
+OTHER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "SoftplusClassifier": {"n_chains": 2},
+    "StackedSoftplusClassifier": {"n_chains": 2},
+    "StickSVMClassifier": {"n_chains": 2, "n_warmup": 500, "n_draws": 500},
+}
+
+
+def constraints(*groups: dict[str, Setting], **own: list) -> dict[str, list]:
+    """The constraints of groups of settings, and those of a class's own parameters."""
+    shared = {name: setting.constraint for group in groups for name, setting in group.items()}
+    return {**shared, **own}

@@ -1,0 +1,234 @@
+"""What the layers above need of a fitted model: its draws, their names and their meaning.
+
+A classifier builds a `Fitted` and offers it as ``model.fitted_``. Reports, plots, the tree of
+draws and the command line read that object, never a classifier's private attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.binary.base import BinaryModel
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.lazy_rows import Table
+from pasb.numerics.rows import sorting
+from pasb.posterior.diagnostics import Diagnostics
+from pasb.posterior.predict import Predictor
+from pasb.sampling.draws import Draws
+from pasb.sticks import Direction
+
+MOST_WATCHED = 24  # rows
+RHAT_LIMIT = 1.05
+ESS_LIMIT = 100
+
+
+class WatchedRows(NamedTuple):
+    """The few training rows whose probabilities tell whether the chains agree.
+
+    Attributes
+    ----------
+    row : integer array of shape (n_watched,)
+        Their numbers in the training table.
+    inner : array of shape (n_watched, n_columns)
+        Their columns, as the binary model sees them.
+    category : integer array of shape (n_watched,)
+    """
+
+    row: NDArray[np.int64]
+    inner: NDArray[np.float64]
+    category: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, inner: Table, categories: NDArray[np.int64], used: NDArray[np.bool_]
+    ) -> WatchedRows:
+        """Choose among the rows in use, spread evenly over the categories."""
+        some = not used.all()
+        source = sorting(categories[used] if some else categories)
+        n = min(MOST_WATCHED, len(source))
+        picked = source[np.unique(np.linspace(0, len(source) - 1, n).astype(np.int64))]
+        row = np.flatnonzero(used)[picked] if some else picked
+        return cls(row, inner[row], categories[row])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model, as other layers see it.
+
+    Attributes
+    ----------
+    classes : array of shape (n_classes,)
+    directions : tuple of {"forward", "reverse"}
+    draws : Draws
+    binary : BinaryModel
+        The binary model of each stick.
+    feature_names : list of str
+        Names of what the scaling is for: the covariates and, in a stack, the responses of the
+        hyperplanes below.
+    scaling : Scaling
+    columns : callable
+        From a checked table of covariates to the binary model's columns, the constant first.
+    inner_rows : callable
+        The same from what a user passes as `X`; may be computed only for the rows asked for.
+    columns_are_features : bool
+        Whether each column but the constant is one of the covariates, scaled.
+    watched : WatchedRows
+    order_is_fixed : bool
+        Whether the user fixed the order.
+    frame_library : {"pandas", "polars"}
+        The library of the data frames that reports return.
+    n_threads : int
+        Threads of a prediction.
+    predictor_type : type
+    """
+
+    classes: NDArray
+    directions: tuple[Direction, ...]
+    draws: Draws
+    binary: BinaryModel
+    feature_names: list[str]
+    scaling: Scaling
+    columns: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    inner_rows: Callable[[ArrayLike], Table]
+    columns_are_features: bool
+    watched: WatchedRows
+    order_is_fixed: bool
+    frame_library: str
+    n_threads: int
+    predictor_type: type[Predictor] = Predictor
+
+    def predictor(self, n_draws: int | None = None) -> Predictor:
+        """Probabilities from all draws, or from some, evenly spaced over all chains."""
+        draws = self.draws
+        total = draws.n_chains * draws.n_draws
+        chosen: Any = slice(None)
+        if n_draws is not None:
+            if not isinstance(n_draws, Integral) or not 1 <= n_draws <= total:
+                raise ValueError(f"n_draws must be from 1 to {total}, not {n_draws!r}")
+            chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
+        return self.predictor_type(
+            model=self.binary,
+            reverse=np.repeat(np.array(draws.directions) == "reverse", draws.n_draws)[chosen],
+            parameters={
+                name: values.reshape(total, *values.shape[2:])[chosen]
+                for name, values in draws.parameters.items()
+            },
+            orders=draws.order.reshape(total, -1)[chosen],
+        )
+
+    def watched_probabilities(self) -> NDArray[np.float64]:
+        """Probabilities of the watched rows, (chain, draw, row, category)."""
+        flat = self.predictor().samples(self.watched.inner)
+        return flat.reshape(self.draws.n_chains, self.draws.n_draws, *flat.shape[1:])
+
+    def diagnostics(self) -> Diagnostics:
+        """R-hat and effective sample size of probabilities and log-likelihood."""
+        probabilities, log_likelihood = self.watched_probabilities(), self.draws.log_likelihood
+        if len(self.directions) == 1:
+            return Diagnostics.of(probabilities, log_likelihood)
+        chains = {name: self.draws.of_direction(name) for name in self.directions}
+        return Diagnostics.worst_of(
+            {
+                name: Diagnostics.of(probabilities[own], log_likelihood[own])
+                for name, own in chains.items()
+            }
+        )
+
+    @property
+    def last_two_tie(self) -> bool:
+        """Whether the last two classes are interchangeable: they share the last stick.
+
+        True of a symmetric binary model, unless the user fixed the order.
+        """
+        return self.binary.symmetric and not self.order_is_fixed
+
+    def order_label(self, order: NDArray[np.int64]) -> str:
+        """Classes from the first stick to the last, as in ``a > b > c / d``."""
+        labels = [str(label) for label in self.classes[order]]
+        if self.last_two_tie:
+            labels[-2:] = [" / ".join(labels[-2:])]
+        return " > ".join(labels)
+
+    def orders_by_frequency(
+        self, direction: Direction
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Distinct orders of the draws of a direction, the most frequent first, and counts."""
+        chains = self.draws.of_direction(direction)
+        return _by_frequency(self.draws.order[chains].reshape(-1, len(self.classes)))
+
+    def top_order(self, direction: Direction) -> NDArray[np.int64]:
+        """The most frequent order of a direction."""
+        return self.orders_by_frequency(direction)[0][0]
+
+    def in_order(self, order: NDArray[np.int64], direction: Direction) -> NDArray[np.bool_]:
+        """Which draws are of a direction and have this order, (chain, draw)."""
+        chosen = (self.draws.order == order).all(axis=2)
+        return chosen & (np.array(self.draws.directions) == direction)[:, None]
+
+    def n_visits(self, order: NDArray[np.int64], direction: Direction) -> int:
+        """How many chains of a direction visited an order."""
+        return int(self.in_order(order, direction).any(axis=1).sum())
+
+    @property
+    def has_coefficients(self) -> bool:
+        """Whether each stick has one coefficient for each covariate."""
+        return self.binary.axes.get("coef") == ("column",) and self.columns_are_features
+
+    def check_has_coefficients(self, what: str) -> None:
+        """Refuse what needs one coefficient vector for each stick."""
+        if not self.has_coefficients:
+            raise NotImplementedError(
+                f"{what} needs a binary model with one coefficient vector for each stick; the "
+                f"parameters of {type(self.binary).__name__} are in posterior_"
+            )
+
+
+def advice_on(draws: Draws, seen: Diagnostics) -> str | None:
+    """What to change when the draws are poor; None when they are good."""
+    if draws.interrupted:
+        return (
+            f"The run was stopped after {draws.n_draws} draws of each chain. The model can be "
+            "used as it is; a run with a checkpoint can be continued."
+        )
+    if draws.n_draws < 4:
+        return f"{draws.n_draws} draws a chain are too few to judge: increase n_draws."
+    poor = []
+    if seen.worst_rhat > RHAT_LIMIT:
+        poor.append(f"R-hat is up to {seen.worst_rhat:.2f} (should be below {RHAT_LIMIT})")
+    if seen.worst_ess < ESS_LIMIT:
+        poor.append(
+            f"the effective sample size is down to {seen.worst_ess:.0f} (should be above "
+            f"{ESS_LIMIT})"
+        )
+    if not poor:
+        return None
+    n_modes = max(
+        len({tuple(_by_frequency(orders)[0][0]) for orders in draws.order[chains]})
+        for chains in map(draws.of_direction, dict.fromkeys(draws.directions))
+    )
+    if n_modes > 1 and seen.worst_rhat > RHAT_LIMIT:
+        cure = (
+            f"The chains settled in {n_modes} different orders; their average is still a "
+            "usable prediction, but its uncertainty depends on where the chains started. Fix "
+            "the order (order=model.orders_), or run more chains."
+        )
+    elif seen.worst_rhat > RHAT_LIMIT:
+        cure = "Increase n_warmup, then n_draws."
+    else:
+        cure = "Increase n_draws, or thin to keep fewer and less dependent draws."
+    return f"The draws are not good enough yet: {' and '.join(poor)}. {cure}"
+
+
+def _by_frequency(
+    orders: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows, the most frequent first, and how often each occurs."""
+    distinct, counts = np.unique(orders, axis=0, return_counts=True)
+    ranking = np.argsort(-counts, kind="stable")
+    return distinct[ranking], counts[ranking]

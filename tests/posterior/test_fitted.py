@@ -1,0 +1,117 @@
+"""The public object of a fitted model, and that nobody goes around it."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import pasb
+from pasb.posterior.fitted import MOST_WATCHED, Fitted, WatchedRows
+
+SOURCE = Path(pasb.__file__).parent
+FOLDERS = ("plots", "cli", "posterior", "covariates", "storage")
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
+FILES = sorted(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_private_attribute_of_another_object(path):
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
+            continue
+        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        if not own and not node.attr.startswith("__") and node.attr not in OF_TUPLES:
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("folder", "above"),
+    [
+        ("posterior", ("classifiers", "plots", "cli")),
+        ("covariates", ("posterior", "classifiers", "plots", "cli")),
+    ],
+)
+def test_layers(folder, above):
+    for path in (SOURCE / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            named += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            for name in named:
+                assert not name.startswith(tuple(f"pasb.{layer}" for layer in above)), path
+
+
+@pytest.fixture(scope="module")
+def model():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(50, 2)), np.array(["a", "b", "c"])[np.arange(50) % 3]
+    settings = {"n_chains": 2, "n_warmup": 5, "n_draws": 8, "random_state": 1, "progress": False}
+    with pytest.warns(pasb.ConvergenceWarning):
+        return pasb.StickLogisticClassifier(**settings).fit(X, y), X
+
+
+def test_agrees_with_the_model(model):
+    model, X = model
+    fitted = model.fitted_
+    assert isinstance(fitted, Fitted)
+    assert fitted.draws is model.draws_
+    assert fitted.directions == ("forward",)
+    assert fitted.feature_names == ["x0", "x1"]
+    assert not fitted.order_is_fixed
+    assert fitted.last_two_tie
+    np.testing.assert_array_equal(
+        fitted.predictor().mean(fitted.columns(X)), model.predict_proba(X)
+    )
+    np.testing.assert_array_equal(fitted.columns(X), fitted.inner_rows(X)[:])
+    np.testing.assert_array_equal(fitted.classes[fitted.top_order("forward")], model.order_)
+    orders, counts = fitted.orders_by_frequency("forward")
+    for order, count in zip(orders, counts, strict=True):
+        assert fitted.in_order(order, "forward").sum() == count
+        assert 1 <= fitted.n_visits(order, "forward") <= 2
+
+
+def test_watched_rows_are_training_rows(model):
+    model, X = model
+    watched = model.fitted_.watched
+    np.testing.assert_array_equal(watched.inner, model.fitted_.columns(X)[watched.row])
+    assert len(watched.row) == MOST_WATCHED
+    assert set(watched.category) == {0, 1, 2}
+    used = np.arange(50) % 2 == 0
+    chosen = WatchedRows.of(model.fitted_.columns(X), np.arange(50) % 3, used)
+    assert used[chosen.row].all()
+
+
+def test_not_before_a_fit():
+    with pytest.raises(NotFittedError):
+        pasb.StickLogisticClassifier().fitted_  # noqa: B018
+    assert not hasattr(pasb.StickLogisticClassifier(), "fitted_")
+
+
+def test_the_tree_is_that_of_the_present_draws(model):
+    model, _ = model
+    tree = model.posterior_
+    assert model.posterior_ is tree
+    assert model.best_draw().posterior_["posterior"].sizes["draw"] == 1
+    assert pickle.loads(pickle.dumps(model)).posterior_.identical(tree)
+
+
+def test_the_warning_is_scikit_learns_too():
+    assert issubclass(pasb.ConvergenceWarning, ConvergenceWarning)
+    assert pasb.errors.ConvergenceWarning is pasb.ConvergenceWarning
+    assert pickle.loads(pickle.dumps(pasb.ConvergenceWarning)) is pasb.ConvergenceWarning
+    with pytest.raises(AttributeError, match="no attribute 'Warning'"):
+        pasb.errors.Warning  # noqa: B018
+
+
+def test_importing_pasb_imports_nothing_large():
+    code = "import sys, pasb, pasb.errors; print({'sklearn', 'numpy', 'numba'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
