@@ -17,7 +17,7 @@ from time import perf_counter
 import numpy as np
 import repository_root  # noqa: F401
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.scaling import Scaling
 from pasb.engines.device import array_module

@@ -16,11 +16,11 @@ import orders_softplus
 from report import write
 
 from pasb import Logistic, datasets
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.covariates.scaling import Scaling
 from pasb.evidences.filling import evidence_lattice
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows, unblocked
-from pasb.numerics.threads import one_blas_thread
 from pasb.orders import Lattice, enumerate_orders
 from pasb.posterior.predict import Predictor
 from pasb.sampling.chain import Chain

@@ -22,7 +22,7 @@ import numpy as np
 import pasb
 from pasb import SoftplusClassifier, datasets
 from pasb.engines.stick_batch import StickBatch, all_sticks
-from pasb.evidences.base import members
+from pasb.evidences.evidences import members
 from pasb.sampling.problem import Problem
 
 SEED = 11

@@ -18,7 +18,7 @@ from pathlib import Path
 from scaling import table
 
 from pasb import SoftplusClassifier, StickLogisticClassifier
-from pasb.numerics.threads import one_blas_thread
+from pasb.numerics.helpers import one_blas_thread
 
 
 def classifier(model: str, n_categories: int, n_draws: int, n_chains: int, n_jobs: int):

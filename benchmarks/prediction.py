@@ -14,7 +14,7 @@ from time import thread_time
 import numpy as np
 
 from pasb.binary import Logistic, Softplus
-from pasb.numerics.threads import one_blas_thread
+from pasb.numerics.helpers import one_blas_thread
 from pasb.posterior.predict import Predictor
 
 ROWS, CATEGORIES, COLUMNS = 2048, 6, 37

@@ -23,9 +23,9 @@ import numpy as np
 
 from pasb import SoftplusClassifier
 from pasb.binary import Softplus
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
-from pasb.numerics.threads import one_blas_thread
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 

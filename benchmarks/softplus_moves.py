@@ -18,13 +18,13 @@ import numpy as np
 
 from pasb import datasets
 from pasb.binary import Softplus
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_fit import value_and_gradient
 from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import log_weights
 from pasb.covariates.scaling import Scaling
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows, blocked
-from pasb.numerics.threads import one_blas_thread
 from pasb.posterior.diagnostics import bulk_ess
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper

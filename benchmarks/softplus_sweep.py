@@ -23,13 +23,13 @@ from sweep import training_rows
 
 from pasb import variates
 from pasb.binary import Softplus, softplus_kernels
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_link import add_layer, exponentials, link_space, log_sums_of, log_weights
 from pasb.binary.softplus_rows import LEAST_THETA, NO_SHAPE
-from pasb.moves.base import State
+from pasb.moves.move import State
 from pasb.numerics.gaussian import draw_from_precision
+from pasb.numerics.helpers import Helpers, one_blas_thread
 from pasb.numerics.rows import BLOCK, Rows, add_block, linear_predictors, padded, unblocked
-from pasb.numerics.threads import Helpers, one_blas_thread
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, SUCCESS

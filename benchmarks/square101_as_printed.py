@@ -16,7 +16,7 @@ import repository_root  # noqa: F401
 from report import write
 
 from pasb import datasets
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 from reproduction.paper.experiments.square101 import SIZE, suboptimal_order

@@ -15,10 +15,10 @@ from scipy.linalg.blas import dsyrk
 
 from pasb import datasets, variates
 from pasb.binary import Logistic
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.covariates.scaling import Scaling
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows, unblocked
-from pasb.numerics.threads import one_blas_thread
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 

@@ -23,7 +23,7 @@ from scipy.stats import binomtest
 
 from calibration.scenarios import logistic, own_probit, probit, robit, softplus_1_1, softplus_2_2
 from pasb import StickBreakingClassifier
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.numerics.rows import blocked
 from pasb.sticks import Direction, accept_reject, log_probabilities, simulate_categories
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from calibration.replicates import FIXED
 from calibration.scenarios import SCENARIOS
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import Direction
 from pasb.testing import joint_distribution as joint

@@ -24,7 +24,7 @@ from calibration.order_mistakes import (
 from calibration.replicates import Scenario
 from calibration.scenarios import PRIOR, own_probit
 from pasb.binary import Logistic, Robit, Softplus
-from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.binary.binary_model import BinaryModel, Keys, Parameters
 from pasb.binary.linear_kernels import PRECISIONS, draw_precisions
 from pasb.binary.logistic import LogisticSampler
 from pasb.binary.logistic_kernels import gibbs_step

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from pasb.binary.base import Keys
-from pasb.moves.base import Move, State
+from pasb.binary.binary_model import Keys
 from pasb.moves.gibbs import Gibbs
 from pasb.moves.independence import REFRESH
+from pasb.moves.move import Move, State
 from pasb.moves.neighbours import Neighbours
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.binary.binary_model import BinaryModel, Keys, Parameters
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem, Scheme
 from pasb.sampling.sweep import Sweeper

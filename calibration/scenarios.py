@@ -11,7 +11,7 @@ import numpy as np
 
 from calibration.replicates import Scenario
 from pasb.binary import Logistic, Robit, Softplus
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 
 GUIDE = Path(__file__).parents[1] / "docs" / "binary_models.md"
 PRIOR: dict[str, Any] = {"shape": 3.0, "rate": 3.0}  # coefficients: t, 6 df, scale 1

@@ -168,7 +168,7 @@ def context_of(folder: Path, minutes: float | None, engine: str) -> Context:
     """How to run; raises EngineError at once where the engine is not available."""
     n_jobs = 1
     if engine == "cuda":
-        from pasb.classifiers.base import cores
+        from pasb.classifiers.stick_classifier import cores
         from pasb.engines.device import array_module
 
         array_module()

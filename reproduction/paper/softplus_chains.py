@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.covariates.scaling import Scaling
-from pasb.moves.base import State
+from pasb.moves.move import State
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
-from pasb.numerics.threads import one_blas_thread
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 from reproduction.paper.cells import Context

@@ -16,12 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.coefficient_prior import CoefficientPrior
-from pasb.classifiers.base import cores
+from pasb.classifiers.stick_classifier import cores
 from pasb.covariates.checking import checked_table, checked_weights
 from pasb.covariates.scaling import Scaling
 from pasb.errors import ConvergenceWarning
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
-from pasb.numerics.threads import one_blas_thread
 from pasb.posterior.diagnostics import Diagnostics
 from pasb.posterior.fitted import ESS_LIMIT, RHAT_LIMIT, WatchedRows
 from pasb.sampling.fingerprint import seed_of

@@ -12,10 +12,10 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "StickBreakingClassifier": "pasb.classifiers.general",
-    "StickLogisticClassifier": "pasb.classifiers.logistic",
-    "StickRobitClassifier": "pasb.classifiers.robit",
-    "StickSVMClassifier": "pasb.classifiers.support_vector",
-    "SoftplusClassifier": "pasb.classifiers.softplus",
+    "StickLogisticClassifier": "pasb.classifiers.logistic_classifier",
+    "StickRobitClassifier": "pasb.classifiers.robit_classifier",
+    "StickSVMClassifier": "pasb.classifiers.svm_classifier",
+    "SoftplusClassifier": "pasb.classifiers.softplus_classifier",
     "SoftplusFeatures": "pasb.classifiers.features",
     "StackedSoftplusClassifier": "pasb.classifiers.stacked",
     "ConvergenceWarning": "pasb.errors",
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     from pasb.binary import CustomBinary, Logistic, Robit, Softplus, SupportVector
     from pasb.classifiers.features import SoftplusFeatures
     from pasb.classifiers.general import StickBreakingClassifier
-    from pasb.classifiers.logistic import StickLogisticClassifier
+    from pasb.classifiers.logistic_classifier import StickLogisticClassifier
     from pasb.classifiers.model_file import load
     from pasb.classifiers.order_evidence import order_evidence
-    from pasb.classifiers.robit import StickRobitClassifier
-    from pasb.classifiers.softplus import SoftplusClassifier
+    from pasb.classifiers.robit_classifier import StickRobitClassifier
+    from pasb.classifiers.softplus_classifier import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
-    from pasb.classifiers.support_vector import StickSVMClassifier
+    from pasb.classifiers.svm_classifier import StickSVMClassifier
     from pasb.classifiers.together import fit_together
     from pasb.errors import ConvergenceWarning
 

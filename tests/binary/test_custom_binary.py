@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 
 from pasb import StickBreakingClassifier
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.custom import CustomBinary
 from pasb.binary.robit import Robit
 from pasb.numerics.rows import Rows, blocked

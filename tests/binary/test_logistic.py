@@ -13,8 +13,8 @@ from calibration.order_mistakes import InSteps
 from scipy.stats import norm
 
 from pasb.binary import Logistic, Robit, SupportVector
-from pasb.binary.base import Keys
-from pasb.moves.base import State
+from pasb.binary.binary_model import Keys
+from pasb.moves.move import State
 from pasb.numerics.gaussian import draw_from_precision
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from scipy.special import log_ndtr
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.robit import Robit
 from pasb.binary.t_link import log_tail, t_constant
-from pasb.classifiers.logistic import StickLogisticClassifier
-from pasb.classifiers.robit import StickRobitClassifier
+from pasb.classifiers.logistic_classifier import StickLogisticClassifier
+from pasb.classifiers.robit_classifier import StickRobitClassifier
 from pasb.numerics.rows import Rows, blocked
 from pasb.orders import enumerate_orders
 from pasb.sampling.problem import Problem

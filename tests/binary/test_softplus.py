@@ -10,13 +10,13 @@ from numba import njit
 from scipy import stats
 
 from pasb.binary import softplus_sampler
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.logistic import Logistic
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.binary.softplus_kernels import draw_latents, get_flags, put_flags
 from pasb.binary.softplus_rows import FROZEN, draw_active, draw_row_weight, log_expm1
-from pasb.moves.base import State
+from pasb.moves.move import State
 from pasb.numerics.gaussian import draw_by_qr
 from pasb.numerics.rows import BLOCK, Rows, blocked
 from pasb.sampling.problem import Problem

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from pasb.binary import support_vector
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.support_vector import SupportVector
 from pasb.numerics.rows import Rows, blocked, unblocked
 from pasb.sticks import ABSENT, FAILURE, IMPUTED, SUCCESS

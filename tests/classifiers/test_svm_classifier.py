@@ -84,7 +84,7 @@ def test_a_row_does_not_depend_on_the_others(fitted, iris, monkeypatch):
     X, _ = iris
     whole, samples = fitted.predict_proba(X), fitted.sample_proba(X, 3)
     assert np.array_equal(fitted.predict_proba(X[70:72]), whole[70:72])
-    monkeypatch.setattr("pasb.classifiers.support_vector._NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr("pasb.classifiers.svm_classifier._NUMBERS_AT_ONCE", 1)
     many = np.concatenate([X, X, X])
     assert np.array_equal(fitted.predict_proba(many)[150:300], whole)
     assert np.array_equal(fitted.sample_proba(many, 3)[:, 300:], samples)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pasb.binary import softplus_kernels
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
-from pasb.moves.base import State
+from pasb.moves.move import State
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import log_expit
 
 from pasb.binary import Logistic, Robit
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.t_link import log_cdf, log_cdf_and_slope, log_tail, t_link
 from pasb.moves.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
 from pasb.numerics.rows import BLOCK, Rows

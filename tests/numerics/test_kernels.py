@@ -11,7 +11,7 @@ from numba import njit
 from scipy.integrate import quad
 from scipy.stats import binomtest, kstest, norm, t
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import WIDE_SHARE, WIDTH, Laplace, laplace_logistic, pack
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision

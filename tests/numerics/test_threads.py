@@ -12,8 +12,8 @@ import pytest
 from pasb.binary import Logistic, Robit, Softplus, SupportVector
 from pasb.binary.linear_kernels import present_predictors
 from pasb.engines.threads import ThreadEngine
+from pasb.numerics.helpers import Helpers, one_by_one
 from pasb.numerics.rows import Rows, linear_predictors, padded
-from pasb.numerics.threads import Helpers, one_by_one
 from pasb.numerics.work_space import WorkSpaces
 from pasb.sampling import sweep
 from pasb.sampling.problem import Problem, Schedule

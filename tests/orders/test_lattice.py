@@ -9,8 +9,8 @@ from scipy.stats import chi2
 
 from pasb import StickLogisticClassifier
 from pasb.binary import Logistic
-from pasb.binary.base import Keys
-from pasb.evidences.base import members
+from pasb.binary.binary_model import Keys
+from pasb.evidences.evidences import members
 from pasb.numerics.rows import Rows
 from pasb.orders import Lattice, enumerate_orders
 from pasb.orders.walk import walk

@@ -14,7 +14,7 @@ from calibration.order_mistakes import WholeOrders, WholeOrdersUnnormalised
 from scipy.stats import chi2, norm
 
 from pasb.binary import Logistic
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.datasets import load
 from pasb.moves.swap import swap_gain, swap_moves
 from pasb.numerics.rows import Rows

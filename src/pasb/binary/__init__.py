@@ -9,8 +9,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 _HOMES = {
-    "BinaryModel": "base",
-    "BinarySampler": "base",
+    "BinaryModel": "binary_model",
+    "BinarySampler": "binary_model",
     "CustomBinary": "custom",
     "Logistic": "logistic",
     "Robit": "robit",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from pasb.binary.base import BinaryModel, BinarySampler
+    from pasb.binary.binary_model import BinaryModel, BinarySampler
     from pasb.binary.custom import CustomBinary
     from pasb.binary.logistic import Logistic
     from pasb.binary.robit import Robit

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel, BinarySampler, Index, Keys, Parameters
+from pasb.binary.binary_model import BinaryModel, BinarySampler, Index, Keys, Parameters
 from pasb.numerics.rows import BLOCK, TILE, Rows, linear_predictors, padded, unblocked
 from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Approximable, BinaryModel, Keys, Parameters
+from pasb.binary.binary_model import Approximable, BinaryModel, Keys, Parameters
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import Laplace, laplace
 from pasb.binary.linear_kernels import (
@@ -30,8 +30,8 @@ from pasb.binary.linear_kernels import (
 from pasb.binary.linear_sums import sum_logs
 from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.stretch import stretch
+from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
-from pasb.numerics.threads import Task, one_by_one
 
 # mypy: disable-error-code="call-arg"
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys, Parameters
+from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
 from pasb.binary.t_link import logistic_link

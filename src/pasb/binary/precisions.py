@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinarySampler, Parameters
+from pasb.binary.binary_model import BinarySampler, Parameters
 from pasb.numerics.compiled import kernel
 
 LEAST_PRECISION, GREATEST_PRECISION = 1e-100, 1e100

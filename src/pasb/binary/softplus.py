@@ -44,7 +44,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel, Parameters
+from pasb.binary.binary_model import BinaryModel, Parameters
 from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from pasb.binary.base import PenalisedFits
+from pasb.binary.binary_model import PenalisedFits
 from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, add_layer, log_rates
 from pasb.numerics.compiled import elementwise, kernel

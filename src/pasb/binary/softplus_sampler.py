@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys, Parameters
+from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear_kernels import standard_normals
 from pasb.binary.precisions import GREATEST_PRECISION, PrecisionSampler
 from pasb.binary.softplus_kernels import COEFFICIENTS
@@ -21,8 +21,8 @@ from pasb.binary.softplus_prior import (
     draw_weights,
 )
 from pasb.binary.softplus_update import StickUpdate, reserve_spaces
+from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import Rows, padded
-from pasb.numerics.threads import Task, one_by_one
 
 if TYPE_CHECKING:
     from pasb.binary.softplus import Softplus

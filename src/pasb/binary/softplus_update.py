@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys, Parameters
+from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.softplus_kernels import (
     LATENTS,
     NO_EXPERT,
@@ -23,8 +23,8 @@ from pasb.binary.softplus_kernels import (
     update_expert,
 )
 from pasb.binary.softplus_link import log_weights
+from pasb.numerics.helpers import Task
 from pasb.numerics.rows import BLOCK, Rows
-from pasb.numerics.threads import Task
 
 if TYPE_CHECKING:
     from pasb.binary.softplus_sampler import SoftplusSampler

@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel, Keys, Parameters
+from pasb.binary.binary_model import BinaryModel, Keys, Parameters
 from pasb.binary.linear import positive
 from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS, PRECISIONS, standard_normals
 from pasb.binary.precisions import (
@@ -48,8 +48,8 @@ from pasb.binary.support_vector_kernels import (
     spike_and_slab_step,
 )
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
+from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, TILE, Rows
-from pasb.numerics.threads import Task, one_by_one
 
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import PenalisedFits
+from pasb.binary.binary_model import PenalisedFits
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import laplace_logistic
 from pasb.numerics.rows import Rows, unblocked

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.classifiers.settings import fit_context
-from pasb.classifiers.softplus import SoftplusClassifier
+from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
 from pasb.covariates.checking import checked_table
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pasb.binary import BinaryModel, Logistic
-from pasb.classifiers.base import StickClassifier
 from pasb.classifiers.settings import RUN, HasMethods, StrOptions, constraints
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.sampling.problem import Scheme
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import pasb
 from pasb import binary
 from pasb.binary import BinaryModel
-from pasb.classifiers.base import StickClassifier
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.errors import FileFormatError
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
 from pasb.sampling.draws import Draws

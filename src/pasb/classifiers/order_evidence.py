@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
-from pasb.classifiers.base import cores, seed_from
-from pasb.classifiers.logistic import StickLogisticClassifier
+from pasb.classifiers.logistic_classifier import StickLogisticClassifier
+from pasb.classifiers.stick_classifier import cores, seed_from
 from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.evidences.filling import evidence_lattice
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
-from pasb.numerics.threads import one_blas_thread
 from pasb.orders.lattice import Lattice
 from pasb.posterior.frames import native_frame
 from pasb.sampling.problem import MANY_COLUMNS, Problem

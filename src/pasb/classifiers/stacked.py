@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus
 from pasb.classifiers.settings import AT_LEAST_ONE, Interval
-from pasb.classifiers.softplus import SoftplusClassifier
+from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.covariates.scaling import Scaling

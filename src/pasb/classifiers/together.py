@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
-from pasb.classifiers.base import StickClassifier, cores
-from pasb.classifiers.softplus import SoftplusClassifier
+from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
+from pasb.classifiers.stick_classifier import StickClassifier, cores
 from pasb.engines import engine_of
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import wanted

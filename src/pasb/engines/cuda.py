@@ -11,13 +11,13 @@ from time import monotonic
 
 import numpy as np
 
-from pasb.binary.base import BinarySampler
+from pasb.binary.binary_model import BinarySampler
 from pasb.engines.device import array_module
 from pasb.engines.pilot import Pilot, with_pilots
 from pasb.engines.softplus_arrays import Place
 from pasb.engines.softplus_batch import SoftplusBatch
-from pasb.evidences.base import Evidences
-from pasb.moves.base import State, Tally
+from pasb.evidences.evidences import Evidences
+from pasb.moves.move import State, Tally
 from pasb.moves.swap import Swap
 from pasb.orders.table import OrderTable
 from pasb.sampling.chain import Chain

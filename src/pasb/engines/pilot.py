@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Parameters
+from pasb.binary.binary_model import Parameters
 from pasb.engines.stick_batch import Stick, StickBatch, all_sticks
-from pasb.evidences.base import Evidences, members
-from pasb.moves.base import State
+from pasb.evidences.evidences import Evidences, members
+from pasb.moves.move import State
 from pasb.orders.lattice import Lattice
 from pasb.sampling.problem import Problem
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.engines import cuda_centre as centre
 from pasb.engines import cuda_reflections as reflections
 from pasb.engines import cuda_rows as row_kernels

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.engines.softplus_arrays import STATE, Place
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.sampling.problem import Problem

@@ -2,7 +2,7 @@
 
 Every chain is a group of its own and has a `Sweeper`. As many chains run at the same time as there
 are threads; threads that have no chain, or none any more, help the others within their sweeps
-(`pasb.numerics.threads`). Sums over rows are taken block by block in a fixed order, so the draws do
+(`pasb.numerics.helpers`). Sums over rows are taken block by block in a fixed order, so the draws do
 not depend on the number of threads.
 """
 
@@ -13,10 +13,10 @@ from time import monotonic
 
 import numpy as np
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
-from pasb.evidences.base import Evidences
-from pasb.numerics.threads import Helpers
+from pasb.evidences.evidences import Evidences
+from pasb.numerics.helpers import Helpers
 from pasb.sampling.chain import Chain
 from pasb.sampling.engine import AfterSweep, Engine
 from pasb.sampling.problem import Problem, Schedule

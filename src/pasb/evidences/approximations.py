@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Approximable
+from pasb.binary.binary_model import Approximable
 from pasb.binary.laplace import Laplace, packed_size
-from pasb.evidences.base import Evidences, members
+from pasb.evidences.evidences import Evidences, members
 from pasb.orders.lattice import Lattice
 from pasb.sticks import Roles
 

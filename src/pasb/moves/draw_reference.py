@@ -8,8 +8,8 @@ models without normal approximations. Costs no pass over the rows.
 
 from __future__ import annotations
 
-from pasb.binary.base import BinarySampler, Keys
-from pasb.moves.base import Move, State
+from pasb.binary.binary_model import BinarySampler, Keys
+from pasb.moves.move import Move, State
 
 
 class DrawReference(Move):

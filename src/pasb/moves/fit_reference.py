@@ -9,8 +9,8 @@ update with all rows.
 
 from __future__ import annotations
 
-from pasb.binary.base import BinarySampler, Keys
-from pasb.moves.base import Move, State
+from pasb.binary.binary_model import BinarySampler, Keys
+from pasb.moves.move import Move, State
 from pasb.sticks import Roles
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinarySampler, Keys
-from pasb.moves.base import Move, RunTasks, State
-from pasb.numerics.threads import Task
+from pasb.binary.binary_model import BinarySampler, Keys
+from pasb.moves.move import Move, RunTasks, State
+from pasb.numerics.helpers import Task
 from pasb.sticks import Roles
 
 

@@ -24,12 +24,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Index, Keys
+from pasb.binary.binary_model import Index, Keys
 from pasb.binary.laplace import draw_gaussian, log_weight
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
 from pasb.binary.linear_sums import sum_logs
-from pasb.moves.base import State, place_of
+from pasb.moves.move import State, place_of
 from pasb.numerics.compiled import kernel
 from pasb.orders.table import OrderTable
 from pasb.variates.scalar import open_stream, stream_key, uniform

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.base import Keys
-from pasb.moves.base import Move, State
+from pasb.binary.binary_model import Keys
+from pasb.moves.move import Move, State
 from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import stream_key, uniform_at
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
-from pasb.evidences.base import members
-from pasb.moves.base import Move, State
+from pasb.evidences.evidences import members
 from pasb.moves.independence import CHOICE, NEIGHBOURS, Independence, independence_move
+from pasb.moves.move import Move, State
 from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import stream_key, uniform_at
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
-from pasb.moves.base import Move, State
 from pasb.moves.independence import REFERENCE, Independence, log_ratios
+from pasb.moves.move import Move, State
 from pasb.orders.table import OrderTable
 
 

@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
-from pasb.moves.base import Move, RunTasks, State
 from pasb.moves.independence import REFRESH, Independence
-from pasb.numerics.threads import Task
+from pasb.moves.move import Move, RunTasks, State
+from pasb.numerics.helpers import Task
 
 
 class Refresh(Move):

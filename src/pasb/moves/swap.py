@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from pasb.binary.base import Keys
-from pasb.moves.base import Move, State
+from pasb.binary.binary_model import Keys
+from pasb.moves.move import Move, State
 from pasb.numerics.compiled import kernel
 from pasb.orders.table import OrderTable
 from pasb.variates.scalar import open_stream, uniform

@@ -7,8 +7,8 @@ whose parameters changed.
 
 from __future__ import annotations
 
-from pasb.binary.base import BinarySampler, Keys
-from pasb.moves.base import Move, RunTasks, State
+from pasb.binary.binary_model import BinarySampler, Keys
+from pasb.moves.move import Move, RunTasks, State
 from pasb.orders.table import OrderTable
 from pasb.sticks import Direction, accept_reject
 

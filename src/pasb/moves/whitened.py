@@ -16,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
 from pasb.binary.stretch import stretch
-from pasb.moves.base import Move, State, place_of
 from pasb.moves.mirror import mirror
+from pasb.moves.move import Move, State, place_of
 from pasb.moves.neighbours import swap_neighbours
 from pasb.moves.trajectory import STEPS, enough_steps, follow
 from pasb.numerics.compiled import kernel

@@ -21,12 +21,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys
+from pasb.binary.binary_model import Keys
 from pasb.binary.laplace import draw_gaussian, log_weight
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
-from pasb.moves.base import Move, State, place_of
 from pasb.moves.independence import ADOPTION, DECISION, PROPOSAL
+from pasb.moves.move import Move, State, place_of
 from pasb.moves.trajectory import log_likelihoods
 from pasb.moves.whitened import Whitened
 from pasb.numerics.compiled import kernel

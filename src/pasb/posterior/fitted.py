@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import sorting

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import BLOCK, blocked
 from pasb.sticks import probabilities_of_draws

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys, Parameters
+from pasb.binary.binary_model import Keys, Parameters
 from pasb.errors import DivergenceError
-from pasb.moves.base import State, Tally
+from pasb.moves.move import State, Tally
 from pasb.sampling.problem import Problem, Schedule
 
 

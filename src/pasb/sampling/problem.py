@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Approximable, BinaryModel, Keys
+from pasb.binary.binary_model import Approximable, BinaryModel, Keys
 from pasb.evidences.approximations import Approximations
-from pasb.evidences.base import Evidences
-from pasb.evidences.fitted import FittedEvidences
+from pasb.evidences.evidences import Evidences
+from pasb.evidences.penalised import FittedEvidences
 from pasb.moves.swap import swap_moves
 from pasb.numerics.rows import Rows
 from pasb.orders.table import OrderTable

@@ -19,7 +19,7 @@ from time import monotonic
 from numpy.typing import NDArray
 
 from pasb.errors import CheckpointError
-from pasb.numerics.threads import one_blas_thread
+from pasb.numerics.helpers import one_blas_thread
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, collect
 from pasb.sampling.engine import Engine

@@ -23,16 +23,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pasb.binary.base import BinarySampler, Keys
+from pasb.binary.binary_model import BinarySampler, Keys
 from pasb.binary.linear import LinearSampler
 from pasb.evidences.approximations import Approximations
-from pasb.evidences.base import Evidences
-from pasb.moves.base import Move, State, Tally
+from pasb.evidences.evidences import Evidences
 from pasb.moves.draw_reference import DrawReference
 from pasb.moves.fit_reference import FitReference
 from pasb.moves.gibbs import Gibbs
 from pasb.moves.independence import Independence
 from pasb.moves.mirror import Mirror
+from pasb.moves.move import Move, State, Tally
 from pasb.moves.neighbours import Neighbours
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
@@ -40,7 +40,7 @@ from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
 from pasb.moves.whitened import Whitened
 from pasb.moves.whole_order import WholeOrder
-from pasb.numerics.threads import Helpers, Task, one_by_one
+from pasb.numerics.helpers import Helpers, Task, one_by_one
 from pasb.orders.table import OrderTable
 from pasb.sampling.problem import Problem
 

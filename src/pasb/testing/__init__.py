@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.testing.checks import (
     check_edge_cases,
     check_interface,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2, ks_2samp
 
-from pasb.binary.base import BinaryModel, Keys, Parameters
-from pasb.moves.base import State
+from pasb.binary.binary_model import BinaryModel, Keys, Parameters
+from pasb.moves.move import State
 from pasb.numerics.rows import BLOCK, Rows, blocked
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pasb.binary.base import Approximable, BinaryModel, Keys, Parameters
-from pasb.moves.base import State
+from pasb.binary.binary_model import Approximable, BinaryModel, Keys, Parameters
+from pasb.moves.move import State
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from pasb.numerics.helpers import Task
 from pasb.numerics.rows import Rows
-from pasb.numerics.threads import Task
 from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:

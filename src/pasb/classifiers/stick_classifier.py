@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.classifiers.settings import fit_context
 from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.covariates.scaling import Scaling

@@ -27,8 +27,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import Keys, Parameters
-from pasb.numerics.threads import Task
+from pasb.binary.binary_model import Keys, Parameters
+from pasb.numerics.helpers import Task
 from pasb.orders.table import OrderTable
 
 # Runs tasks, each of which may lead to as many others as the second argument says.

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pasb.binary.base import BinaryModel
+from pasb.binary.binary_model import BinaryModel
 from pasb.binary.support_vector import SupportVector
-from pasb.classifiers.base import StickClassifier, cores
 from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
@@ -23,11 +22,12 @@ from pasb.classifiers.settings import (
     StrOptions,
     constraints,
 )
+from pasb.classifiers.stick_classifier import StickClassifier, cores
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
+from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.lazy_rows import Table
-from pasb.numerics.threads import one_blas_thread
 from pasb.sampling.problem import Scheme
 
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in a prediction, 128 MB

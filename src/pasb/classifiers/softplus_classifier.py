@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.classifiers.logistic import AutomaticRate
+from pasb.classifiers.logistic_classifier import AutomaticRate
 from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.covariates.prior_scale import nonlinear_rate

@@ -18,8 +18,8 @@ from queue import SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.base import BinaryModel, PenalisedFits
-from pasb.evidences.base import Evidences
+from pasb.binary.binary_model import BinaryModel, PenalisedFits
+from pasb.evidences.evidences import Evidences
 from pasb.numerics.rows import Rows
 from pasb.orders.lattice import Lattice
 from pasb.sticks import Roles

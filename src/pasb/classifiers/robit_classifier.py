@@ -1,85 +1,35 @@
-"""Multinomial logistic regression by stick breaking."""
+"""Multinomial robit regression by stick breaking."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import norm
+from scipy.stats import t as student_t
 
-from pasb.binary import BinaryModel, Logistic
-from pasb.classifiers.base import StickClassifier
-from pasb.classifiers.settings import PRIOR, RUN, constraints
-from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
-from pasb.numerics.rows import Rows
+from pasb.binary.binary_model import BinaryModel
+from pasb.binary.robit import Robit
+from pasb.classifiers.logistic_classifier import AutomaticRate
+from pasb.classifiers.settings import PRIOR, RUN, Interval, constraints
 from pasb.sampling.problem import Scheme
 
 
-class AutomaticRate(StickClassifier):
-    """A classifier whose prior of the coefficients finds its own scale.
+class StickRobitClassifier(AutomaticRate):
+    """Bayesian multinomial robit regression by stick breaking.
 
-    It has the parameters `pasb.classifiers.settings.PRIOR`. The rate is the one that suits
-    logistic regressions of each class against the others, adapted to the binary model.
-    """
-
-    precision: Any
-    precision_shape: Any
-    precision_rate: Any
-
-    @property
-    def _chooses(self) -> bool:
-        """Whether the rate is left to the data; fixed precisions have none."""
-        return isinstance(self.precision_rate, str) and self.precision == "ard"
-
-    def _rate(self) -> Any:
-        """The rate that was given or, once it is there, the one that was chosen."""
-        if isinstance(self.precision_rate, str):
-            return getattr(self, "precision_rate_", FIRST_RATE) if self._chooses else FIRST_RATE
-        return self.precision_rate
-
-    def _fit_prior(self, rows: Rows) -> None:
-        if self._chooses:
-            rate = self._suitable_rate(rows, float(self.precision_shape))
-            self.precision_rate_ = rate / self._steepness() ** 2
-        else:
-            self.precision_rate_ = self._rate()
-
-    def _suitable_rate(self, rows: Rows, shape: float) -> float:
-        """The rate that suits a table."""
-        return prior_rate(rows, shape)
-
-    def _steepness(self) -> float:
-        """Slope of the binary model's probability at 1/2, over that of a logistic one."""
-        return 1.0
-
-    def _learned(self) -> dict[str, NDArray]:
-        learned = super()._learned()
-        if self._chooses:
-            learned["precision_rate"] = np.array([self.precision_rate_])
-        return learned
-
-    def _relearn(self, arrays: dict[str, NDArray]) -> None:
-        super()._relearn(arrays)
-        if not self._chooses:
-            self.precision_rate_ = self._rate()
-        else:
-            rate = arrays["precision_rate"]
-            if rate.shape != (1,) or rate.dtype != np.float64 or not 0 < rate[0] < np.inf:
-                raise ValueError("the rate of the prior is impossible")
-            self.precision_rate_ = float(rate[0])
-
-
-class StickLogisticClassifier(AutomaticRate):
-    """Bayesian multinomial logistic regression by stick breaking.
-
-    Every stick is a logistic regression with normal coefficients. Unlike softmax
-    regression it has no arbitrary reference category: the order of the classes is
-    inferred, and the ratio of two probabilities may depend on the other classes.
+    Every stick is a robit regression: success has the probability F(x'b), with F the
+    distribution function of a t variable. Its tails are heavier than those of logistic
+    regression, so rows with a wrong label or wild covariates have less influence.
 
     Parameters
     ----------
+    df : float, default=6
+        Degrees of freedom of the t distribution, at most a million; fewer are more robust.
+        ``numpy.inf`` is probit regression.
     precision : "ard" or float, default="ard"
         Prior precision of the coefficients, on the inner scale: one number for all, or "ard" for
         a gamma prior on each.
@@ -150,23 +100,30 @@ class StickLogisticClassifier(AutomaticRate):
     posterior_ : xarray.DataTree
         The draws with names, on the scale of `X`; ArviZ reads it as it is.
 
+    Notes
+    -----
+    `fit` takes no `sample_weight` other than 0 and 1.
+
     Examples
     --------
-    >>> from pasb import StickLogisticClassifier
+    >>> from pasb.classifiers.robit_classifier import StickRobitClassifier
     >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickRobitClassifier(df=4, n_warmup=300, n_draws=300, random_state=1).fit(X, y)
     >>> model.predict_proba(X[:2]).shape
     (2, 3)
-    >>> model.sample_proba(X[:2]).shape
-    (800, 2, 3)
     """
 
-    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, RUN)
+    _parameter_constraints: ClassVar[dict] = constraints(
+        PRIOR,
+        RUN,
+        df=[Interval(Real, 0, None, closed="right")],  # closed: infinity is allowed
+    )
 
     def __init__(
         self,
         *,
+        df: float = 6,
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
@@ -185,6 +142,7 @@ class StickLogisticClassifier(AutomaticRate):
         checkpoint: str | os.PathLike | None = None,
         callbacks: Iterable[Callable] | None = None,
     ):
+        self.df = df
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
@@ -203,7 +161,16 @@ class StickLogisticClassifier(AutomaticRate):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
+    def _steepness(self) -> float:
+        density = norm if np.isinf(self.df) else student_t(self.df)
+        return float(density.pdf(0.0)) / 0.25
+
     def _binary_model(self) -> BinaryModel:
-        model = Logistic(precision=self.precision, shape=self.precision_shape, rate=self._rate())
-        # the printed algorithm is plain Gibbs sampling
-        return model.set_params(moves="gibbs") if self.scheme == "paper" else model
+        return Robit(
+            df=self.df,
+            precision=self.precision,
+            shape=self.precision_shape,
+            rate=self._rate(),
+            # the printed algorithm is plain Gibbs sampling
+            moves="gibbs" if self.scheme == "paper" else "mixed",
+        )
