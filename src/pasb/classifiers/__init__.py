@@ -1,4 +1,4 @@
-"""scikit-learn classifiers, one a file, all made from `pasb.classifiers.stick_classifier.StickClassifier`.
+"""scikit-learn classifiers, one a file, all made from one `StickClassifier`.
 
 `pasb` exports them all; each loads on first use.
 """

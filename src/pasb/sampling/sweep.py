@@ -118,13 +118,15 @@ class Sweeper:
         problem, sampler, table, run = self.problem, self.sampler, self.table, self.run_tasks
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
-        swap = Swap(table, problem.n_swaps)
-        printed: list[Move] = [gibbs, FitReference(sampler, problem.roles), tabulate, swap]
         if not problem.infers:
             fixed: list[Move] = [gibbs, tabulate]
             if self.proposes:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
+        swap = Swap(table, problem.n_swaps)
+        printed: list[Move] = []
+        if problem.scheme == "paper" or self.settling:
+            printed = [gibbs, FitReference(sampler, problem.roles), tabulate, swap]
         if problem.scheme == "paper":
             return printed, printed
         if self.approximations is None:
