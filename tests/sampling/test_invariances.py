@@ -202,7 +202,7 @@ APPROXIMATED = {"logistic": pasb.Logistic(), "robit": pasb.Robit()}  # with norm
 def approximations(name, X, y, n_classes=3):
     """Mode and evidence of every stick: each class against each set of the others."""
     table = np.column_stack([np.ones(len(X)), X])
-    sampler = APPROXIMATED[name].sampler(Rows.of(table, y, n_classes), "forward")
+    sampler = APPROXIMATED[name].sampler(Rows.of(table, y, n_classes))
     out = {}
     for accept in range(n_classes):
         for chosen in range(1, 2**n_classes):

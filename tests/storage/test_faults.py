@@ -26,6 +26,7 @@ import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 import pasb
+import pasb.engines.threads
 import pasb.sampling.run
 from pasb.errors import CheckpointError, ConvergenceWarning, FileFormatError
 from pasb.storage import file_format, store, whole_file
@@ -72,7 +73,7 @@ def whole():
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """A checkpoint after every sweep."""
-    monkeypatch.setattr(pasb.sampling.run, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(pasb.engines.threads.ThreadEngine, "slice_seconds", 0.0)
     monkeypatch.setattr(pasb.sampling.run, "CHECKPOINT_SECONDS", 0.0)
 
 
@@ -136,9 +137,9 @@ def named(error, *words):
 RUN = """
 import json, sys, warnings
 import numpy as np
-import pasb, pasb.sampling.run
+import pasb, pasb.engines.threads, pasb.sampling.run
 warnings.simplefilter("ignore")
-pasb.sampling.run.SLICE_SECONDS = 0.0
+pasb.engines.threads.ThreadEngine.slice_seconds = 0.0
 pasb.sampling.run.CHECKPOINT_SECONDS = 0.0
 class_name, settings, data, folder = json.loads(sys.argv[1])
 table = np.load(data)
@@ -233,8 +234,8 @@ def test_killed_before_the_run_was_named(whole, tmp_path):
 
 DYING = """
 import os, signal
-import pasb, pasb.sampling.run
-pasb.sampling.run.SLICE_SECONDS = pasb.sampling.run.CHECKPOINT_SECONDS = 0.0
+import pasb, pasb.engines.threads, pasb.sampling.run
+pasb.engines.threads.ThreadEngine.slice_seconds = pasb.sampling.run.CHECKPOINT_SECONDS = 0.0
 
 def die(info):
     if info.chain == 0 and info.sweep == 25:
@@ -449,7 +450,7 @@ def stopped(tmp_path_factory):
     folders = {}
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        patch.setattr(pasb.sampling.run, "SLICE_SECONDS", 0.0)
+        patch.setattr(pasb.engines.threads.ThreadEngine, "slice_seconds", 0.0)
         patch.setattr(pasb.sampling.run, "CHECKPOINT_SECONDS", 0.0)
         for name in MODELS:
             folders[name] = tmp_path_factory.mktemp(name) / "run"

@@ -78,7 +78,7 @@ def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
     return {
         "order": draws.order,
         "log_likelihood": draws.log_likelihood,
-        **{f"statistics_{key}": counts for key, counts in draws.statistics.items()},
+        **{f"statistics_{key}": draws.statistics[key] for key in sorted(draws.statistics)},
         **model._learned(),
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
         **{f"monitored_{key}": values for key, values in model._watched._asdict().items()},

@@ -31,6 +31,9 @@ class SweepInfo(NamedTuple):
     swap_acceptance: float
 
 
+OF_EVERY_MODEL = ("order", "log_likelihood", "statistics")  # in a trace
+
+
 def empty_trace(
     problem: Problem, schedule: Schedule, n_statistics: int, *chains: int
 ) -> dict[str, NDArray]:
@@ -85,6 +88,12 @@ class Chain:
         self.state: State | None = None
         self.n_done = 0
         self.trace: dict[str, NDArray] = {}
+        self._kept: list[str] = []  # the parameters among them
+
+    def fill(self, trace: dict[str, NDArray]) -> None:
+        """Write draws to these arrays from now on, one a row."""
+        self.trace = trace
+        self._kept = [name for name in trace if name not in OF_EVERY_MODEL]
 
     @property
     def first_keys(self) -> Keys:
@@ -146,7 +155,7 @@ class Chain:
         trace["log_likelihood"][draw] = state.log_likelihood
         np.subtract(tally.total, tally.before, out=trace["statistics"][draw])
         tally.before[:] = tally.total
-        for name in self.problem.model.kept:
+        for name in self._kept:
             trace[name][draw] = state.parameters[name]
 
     def export_state(self) -> dict[str, NDArray]:

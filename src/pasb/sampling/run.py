@@ -106,7 +106,7 @@ def _with_trace(
     n_statistics = len(chains[0].tally.names)
     trace = empty_trace(problems[0], schedule, n_statistics, len(chains))
     for k, chain in enumerate(chains):
-        chain.trace = {name: values[k] for name, values in trace.items()}
+        chain.fill({name: values[k] for name, values in trace.items()})
     return chains, trace
 
 
