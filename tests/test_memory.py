@@ -64,7 +64,7 @@ def test_fit_and_prediction_allocate_little(name):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_draws_and_laws_are_stored_once(n_jobs):
+def test_draws_and_approximations_are_stored_once(n_jobs):
     """Many draws of few rows: a fit takes no second copy of the draws, nor of the lattice."""
     X, y = some_data(1000, 39, 5)
     settings = {**SETTINGS, "n_chains": 2, "n_draws": 600, "order": "infer", "n_jobs": n_jobs}

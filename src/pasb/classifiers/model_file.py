@@ -170,7 +170,7 @@ def _check(model: StickClassifier) -> None:
     if len(draws.directions) != sampled[0] or set(draws.directions) != set(model._directions):
         raise ValueError("the directions do not fit the chains")
     traces: list[tuple[NDArray, type]] = [(draws.log_likelihood, np.float64)]
-    traces += [(counts, np.int64) for counts in draws.statistics.values()]
+    traces += [(counts, np.int32) for counts in draws.statistics.values()]
     if any(trace.shape != sampled or trace.dtype != dtype for trace, dtype in traces):
         raise ValueError("the traces are not those of a model")
     shapes = model._binary_model().shapes(n_columns)

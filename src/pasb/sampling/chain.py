@@ -44,7 +44,7 @@ def empty_trace(
     return {
         "order": np.empty(categories, dtype=np.int64),
         "log_likelihood": np.empty(draws),
-        "statistics": np.empty((*draws, n_statistics), dtype=np.int64),
+        "statistics": np.empty((*draws, n_statistics), dtype=np.int32),
         **{name: np.empty((*categories, *shape)) for name, shape in shapes.items()},
     }
 
@@ -153,7 +153,7 @@ class Chain:
         assert state is not None
         trace["order"][draw] = state.order
         trace["log_likelihood"][draw] = state.log_likelihood
-        np.subtract(tally.total, tally.before, out=trace["statistics"][draw])
+        trace["statistics"][draw] = tally.total - tally.before
         tally.before[:] = tally.total
         for name in self._kept:
             trace[name][draw] = state.parameters[name]

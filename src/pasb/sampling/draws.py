@@ -20,7 +20,7 @@ class Draws:
     directions: tuple[Direction, ...]  # of each chain
     order: NDArray[np.int64]
     log_likelihood: NDArray[np.float64]
-    statistics: dict[str, NDArray[np.int64]]  # what moves counted since the draw before
+    statistics: dict[str, NDArray[np.int32]]  # what moves counted since the draw before
     guards: dict[str, int]
     n_warmup: int  # sweeps of warm-up that were done
     interrupted: bool = False
@@ -105,9 +105,9 @@ def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Dr
     )
 
 
-def _by_name(names: Sequence[str], counts: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _by_name(names: Sequence[str], counts: NDArray[np.int32]) -> dict[str, NDArray[np.int32]]:
     """Counts (chain, draw) by name; what two moves counted under one name is added up."""
-    out: dict[str, NDArray[np.int64]] = {}
+    out: dict[str, NDArray[np.int32]] = {}
     for k, name in enumerate(names):
         out[name] = out[name] + counts[..., k] if name in out else counts[..., k].copy()
     return out
