@@ -12,7 +12,7 @@ import pytest
 from pasb.binary import Logistic, Robit, Softplus, SupportVector
 from pasb.binary.linear_kernels import present_predictors
 from pasb.engines.threads import ThreadEngine
-from pasb.numerics.helpers import Helpers, one_by_one
+from pasb.numerics.helpers import Helpers, TaskRunner, one_by_one
 from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.numerics.work_space import WorkSpaces
 from pasb.sampling import sweep
@@ -40,7 +40,7 @@ def some_rows(n_rows: int = 700, n_columns: int = 6, n_categories: int = 4) -> R
 def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     monkeypatch.setattr(sweep, "SHARED_FROM", 0)
     helped: list[str] = []
-    original = sweep.Sweeper.run_tasks
+    original = TaskRunner.__call__
 
     def watched_task(task):
         helped.append(threading.current_thread().name)
@@ -50,7 +50,7 @@ def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
     def watched(sweeper, tasks, breadth=1):
         original(sweeper, [partial(watched_task, task) for task in tasks], breadth)
 
-    monkeypatch.setattr(sweep.Sweeper, "run_tasks", watched)
+    monkeypatch.setattr(TaskRunner, "__call__", watched)
     # where sweeps are compiled, a chain without help runs a whole one in one call
     swaps_only = name in ("softplus", "support vectors")
     runs = {}

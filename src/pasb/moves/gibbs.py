@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import BinarySampler, Keys
-from pasb.moves.move import Move, RunTasks, State
-from pasb.numerics.helpers import Task
+from pasb.moves.move import Move, State
+from pasb.numerics.helpers import Task, TaskRunner
 from pasb.sticks import Roles
 
 
 class Gibbs(Move):
     """The exact update of every stick."""
 
-    def __init__(self, sampler: BinarySampler, roles: Roles, run: RunTasks):
+    def __init__(self, sampler: BinarySampler, roles: Roles, run: TaskRunner):
         self.statistics = sampler.statistics
         super().__init__()
         self.sampler, self.roles, self.run = sampler, roles, run

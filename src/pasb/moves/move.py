@@ -20,7 +20,7 @@ start): behind the category are ``order[start:]`` and, unless it is -1, the cate
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -28,11 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
-from pasb.numerics.helpers import Task
 from pasb.orders.table import OrderTable
-
-# Runs tasks, each of which may lead to as many others as the second argument says.
-RunTasks = Callable[[Sequence[Task], int], None]
 
 
 @dataclass

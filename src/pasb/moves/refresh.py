@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
 from pasb.moves.independence import REFRESH, Independence
-from pasb.moves.move import Move, RunTasks, State
-from pasb.numerics.helpers import Task
+from pasb.moves.move import Move, State
+from pasb.numerics.helpers import Task, TaskRunner
 
 
 class Refresh(Move):
@@ -25,7 +25,7 @@ class Refresh(Move):
 
     statistics = ("refresh_proposed", "refresh_accepted")
 
-    def __init__(self, propose: Independence, approximations: Approximations, run: RunTasks):
+    def __init__(self, propose: Independence, approximations: Approximations, run: TaskRunner):
         super().__init__()
         self.propose, self.approximations, self.run = propose, approximations, run
 

@@ -8,7 +8,8 @@ whose parameters changed.
 from __future__ import annotations
 
 from pasb.binary.binary_model import BinarySampler, Keys
-from pasb.moves.move import Move, RunTasks, State
+from pasb.moves.move import Move, State
+from pasb.numerics.helpers import TaskRunner
 from pasb.orders.table import OrderTable
 from pasb.sticks import Direction, accept_reject
 
@@ -17,7 +18,7 @@ class Tabulate(Move):
     """Sums of the log-probabilities of stopping and of going on."""
 
     def __init__(
-        self, sampler: BinarySampler, table: OrderTable, direction: Direction, run: RunTasks
+        self, sampler: BinarySampler, table: OrderTable, direction: Direction, run: TaskRunner
     ):
         super().__init__()
         self.sampler, self.run = sampler, run

@@ -101,6 +101,27 @@ def one_by_one(tasks: Iterable[Task]) -> None:
         one_by_one(task() or ())
 
 
+class TaskRunner:
+    """Runs the tasks of one chain, with the help of other threads where that is worth it.
+
+    Parameters
+    ----------
+    helpers : Helpers
+    shares : bool
+        Whether a task takes long enough to be handed to another thread.
+    """
+
+    def __init__(self, helpers: Helpers, shares: bool):
+        self.helpers, self.shares = helpers, shares
+
+    def __call__(self, tasks: Sequence[Task], breadth: int = 1) -> None:
+        """Run all tasks and what they lead to; `breadth` as in `Helpers.run`."""
+        if self.shares:
+            self.helpers.run(tasks, breadth)
+        else:
+            one_by_one(tasks)
+
+
 class _Batch:
     """Tasks that are ready, and how many are running."""
 

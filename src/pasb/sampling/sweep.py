@@ -40,7 +40,7 @@ from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
 from pasb.moves.whitened import Whitened
 from pasb.moves.whole_order import WholeOrder
-from pasb.numerics.helpers import Helpers, Task, one_by_one
+from pasb.numerics.helpers import Helpers, TaskRunner
 from pasb.orders.table import OrderTable
 from pasb.sampling.problem import Problem
 
@@ -89,7 +89,8 @@ class Sweeper:
         self.sampler: BinarySampler = problem.model.sampler(problem.rows)
         self.helpers = helpers or Helpers()
         size = problem.rows.blocks.size * self.sampler.n_vectors
-        self.shares = self.sampler.concurrent and size >= SHARED_FROM
+        shares = self.sampler.concurrent and size >= SHARED_FROM
+        self.run = TaskRunner(self.helpers, shares)
         n = problem.rows.n_categories
         self.table = OrderTable.of(np.zeros((n, n)), np.zeros((n, n)), problem.direction)
         if problem.scheme == "exact":
@@ -115,7 +116,7 @@ class Sweeper:
 
     def moves_of(self) -> tuple[list[Move], list[Move]]:
         """The moves of a sweep in the order in which they run; and those while it settles."""
-        problem, sampler, table, run = self.problem, self.sampler, self.table, self.run_tasks
+        problem, sampler, table, run = self.problem, self.sampler, self.table, self.run
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
         if not problem.infers:
@@ -203,10 +204,3 @@ class Sweeper:
             if self.whitened is not None:
                 self.whitened.forget()
         self.sampler.watch(state.parameters, state.order[:-1])
-
-    def run_tasks(self, tasks: Sequence[Task], breadth: int = 1) -> None:
-        """Run tasks, with the help of other threads where that is worth it."""
-        if self.shares:
-            self.helpers.run(tasks, breadth)
-        else:
-            one_by_one(tasks)
