@@ -121,7 +121,10 @@ def parts_of_a_sweep(name: str, n_chains: int, n_sweeps: int = 30) -> dict[str, 
     for number in range(n_sweeps + 1, 2 * n_sweeps + 1):
         batch.sweep(number)
     parts = {what: round(1e3 * s / n_sweeps, 3) for what, s in clock.spent.most_common()}
-    return {**parts, **batch.take_guards()}
+    guards = Counter()
+    for own in batch.take_guards():
+        guards.update(own)
+    return {**parts, **guards}
 
 
 def orders(n_sweeps: int, directions: list[str], out: Path) -> None:

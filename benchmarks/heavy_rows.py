@@ -3,7 +3,7 @@
 ``python benchmarks/heavy_rows.py [GREATEST ...]``: a layer of a softplus model under the paper's
 prior, where a Polya-Gamma weight may be 1e20 beside a prior precision of 1e-12. The mean of the
 draw, by Cholesky of the sums, by QR of the rows and by QR of heavy rows and the light rows'
-factor, against rational numbers, in units of the law's own spread.
+factor, against rational numbers, in units of the distribution's own spread.
 """
 
 from __future__ import annotations

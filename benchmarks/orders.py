@@ -23,7 +23,6 @@ from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows, unblocked
 from pasb.orders import Lattice, enumerate_orders
 from pasb.posterior.predict import Predictor
-from pasb.sampling.chain import Chain
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, SUCCESS
@@ -61,18 +60,23 @@ def satimage(n_seeds: int = 10, n_chains: int = 10, n_warmup: int = 150, n_draws
         for name in ("from the lattice", "from random orders"):
             tops, errors = [], []
             for schedule, number in product(schedules, range(n_chains)):
-                chain = Chain(number, problem, schedule, store)
-                chain.state = chain.sweeper.start(Keys(schedule.seed, number, 0))
+                sweeper = Sweeper(problem, store)
+                state = sweeper.start(Keys(schedule.seed, number, 0))
                 if name == "from random orders":
                     rng = np.random.default_rng([schedule.seed, number])
-                    chain.state.order = rng.permutation(6)
-                    chain.sweeper.resume(chain.state)
-                chain.advance()
+                    state.order[:] = rng.permutation(6)
+                    sweeper.resume(state)
+                kept_orders, kept_coef = [], []
+                for sweep in range(1, schedule.n_sweeps + 1):
+                    sweeper.sweep(state, Keys(schedule.seed, number, sweep))
+                    if sweep > n_warmup:
+                        kept_orders.append(state.order.copy())
+                        kept_coef.append(state.parameters["coef"].copy())
                 orders, counts = np.unique(
-                    [tied(order) for order in chain.trace["order"]], axis=0, return_counts=True
+                    [tied(order) for order in kept_orders], axis=0, return_counts=True
                 )
                 tops.append(tied(orders[np.argmax(counts)]))
-                draws = {"coef": chain.trace["coef"]}, chain.trace["order"]
+                draws = {"coef": np.array(kept_coef)}, np.array(kept_orders)
                 predictor = Predictor(problem.model, np.zeros(n_draws, dtype=bool), *draws)
                 predicted = classes[np.argmax(predictor.mean(X_test), axis=1)]
                 errors.append(100 * float(np.mean(predicted != part.y_test)))
@@ -86,18 +90,18 @@ def satimage(n_seeds: int = 10, n_chains: int = 10, n_warmup: int = 150, n_draws
     return figures
 
 
-def stick_integral(rows: Rows, law, parts, half: int) -> float:
+def stick_integral(rows: Rows, gaussian, roles, half: int) -> float:
     """Evidence of a stick with two columns by the trapezoid rule, some ten deviations wide."""
     prior = Logistic().prior
     step = 10 / half
     u = np.arange(-half, half + 1) * step
-    precision_factor = _factor(law)
+    precision_factor = _factor(gaussian)
     points = np.stack(np.meshgrid(u, u), axis=-1).reshape(-1, 2)
-    beta = law.mode + np.linalg.solve(precision_factor.T, points.T).T
-    part = parts[rows.categories]
-    used = part != ABSENT
+    beta = gaussian.mode + np.linalg.solve(precision_factor.T, points.T).T
+    role = roles[rows.categories]
+    used = role != ABSENT
     eta = beta @ unblocked(rows.blocks, rows.n_rows, 2)[used].T
-    log_likelihood = ((part[used] == SUCCESS) * eta - np.logaddexp(0, eta)).sum(axis=1)
+    log_likelihood = ((role[used] == SUCCESS) * eta - np.logaddexp(0, eta)).sum(axis=1)
     a, b = prior.shape, prior.rate
     log_prior = -(a + 0.5) * np.log(b + 0.5 * beta**2).sum(axis=1)
     constant = prior.log_density(np.zeros(2)) + 2 * (a + 0.5) * np.log(b)
@@ -107,10 +111,10 @@ def stick_integral(rows: Rows, law, parts, half: int) -> float:
     return float(top + np.log(np.exp(values - top).sum() * volume))
 
 
-def _factor(law):
+def _factor(gaussian):
     from pasb.binary.laplace import unpacked
 
-    _, scale, factor, *_ = unpacked(law.packed)
+    _, scale, factor, *_ = unpacked(gaussian.packed)
     return np.tril(factor) / scale[:, None]
 
 
@@ -151,9 +155,9 @@ def enumeration(n_sweeps: int = 60_000, n_chains: int = 4):
 
 def _exact_lattice(problem: Problem, store, half: int) -> Lattice:
     def log_evidence(category, later):
-        parts = store.parts(category, later)
-        law = store.sampler.approximate(parts, None)
-        return stick_integral(problem.rows, law, parts, half)
+        roles = store.roles(category, later)
+        gaussian = store.sampler.approximate(roles, None)
+        return stick_integral(problem.rows, gaussian, roles, half)
 
     return Lattice.of(problem.rows.n_categories, log_evidence)
 

@@ -78,7 +78,7 @@ class Trajectories:
         for stick, c in enumerate(state.order[:-1]):
             mark_rows(
                 sampler.rows.bounds,
-                self.sweeper._parts(state.order, stick),
+                self.sweeper.problem.roles.on_stick(state.order, stick),
                 self.labels,
                 self.used,
             )
@@ -135,8 +135,8 @@ def run(problem: Problem, begun, variance, test, n_steps: int, gibbs_every: int)
         if sweep < 0:
             continue
         seconds += process_time() - began
-        sweeper._tabulate(state)
-        log_likelihood.append(sweeper._table.log_likelihood(state.order))
+        sweeper.tabulate(state)
+        log_likelihood.append(sweeper.table.log_likelihood(state.order))
         one = {name: values[None] for name, values in state.parameters.items()}
         success, failure = problem.model.log_probabilities(one, blocks)
         logs = log_probabilities(success[0], failure[0], state.order)

@@ -191,7 +191,7 @@ def speed_up_of_tasks(problem: Problem, state: State, repeats: int) -> float:
 
 def parts_and_floors(problem: Problem, state: State, repeats: int) -> tuple[dict, dict]:
     """Milliseconds of the parts of a sweep, and of its floors."""
-    rows, sweeper = problem.rows, Sweeper(problem)
+    rows = problem.rows
     blocks, bounds, n = rows.blocks, rows.bounds, rows.n_columns
     n_blocks, n_padded, _ = blocks.shape
     X = unblocked(blocks, rows.n_rows, n)
@@ -207,7 +207,7 @@ def parts_and_floors(problem: Problem, state: State, repeats: int) -> tuple[dict
     key = Keys(1, 0, 1000).at(0)
     for stick, category in enumerate(state.order[:-1]):
         own = {name: values[category] for name, values in state.parameters.items()}
-        softplus_kernels.mark_rows(bounds, sweeper._parts(state.order, stick), labels, used)
+        softplus_kernels.mark_rows(bounds, problem.roles.on_stick(state.order, stick), labels, used)
         present = labels.reshape(n_blocks, BLOCK) != ABSENT
         n_present = int(present.sum())
         coef = padded(own["coef"].reshape(K * T, n), n_padded)
