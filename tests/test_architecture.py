@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from pasb.binary import Logistic, Softplus
+from pasb.numerics.rows import Rows
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import FULL_EVERY, Sweeper
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
@@ -60,3 +66,33 @@ def test_every_layer_is_listed():
     assert {"moves", "sticks"} < folders
     for name in folders:
         assert f"| `{name}` |" in TEXT, name
+
+
+# the beginning of a row of the page's table, what its problem is, the number of a sweep
+LISTS = [
+    ("logistic or robit, order inferred, up to 8 classes", {}, FULL_EVERY + 1),
+    ("the same, all other sweeps", {}, FULL_EVERY),
+    ("the same, the sweep after a full one", {}, FULL_EVERY + 2),
+    ("logistic or robit, more than 8 classes", {"n_categories": 9}, 40),
+    ('logistic or robit, `order="swap"`', {"swaps_only": True}, 40),
+    ("logistic or robit, fixed order", {"fixed_order": np.arange(3)}, FULL_EVERY + 1),
+    ("the same, all other sweeps", {"fixed_order": np.arange(3)}, FULL_EVERY),
+    ('`Logistic(moves="gibbs")`, order inferred', {"model": Logistic(moves="gibbs")}, 40),
+    ("softplus, support vector machine", {"model": Softplus()}, 40),
+    ('`moves="gibbs"`, softplus', {"model": Softplus(), "fixed_order": np.arange(3)}, 40),
+    ('`scheme="paper"`', {"scheme": "paper"}, 40),
+    ("*settling*", {"swaps_only": True}, 10),
+]
+
+
+@pytest.mark.parametrize(("row", "setting", "sweep"), LISTS)
+def test_the_lists_of_moves_are_those_that_run(row, setting, sweep):
+    setting = {"n_categories": 3, "model": Logistic(), **setting}
+    n_categories = setting.pop("n_categories")
+    rng = np.random.default_rng(0)
+    table = np.column_stack([np.ones(45), rng.normal(size=(45, 2))])
+    rows = Rows.of(table, np.arange(45) % n_categories, n_categories)
+    runs = Sweeper(Problem(rows, **setting), settling=20).moves_at(sweep)
+    listed = re.findall(rf"^\| {re.escape(row)}[^|]*\| (.*) \|$", TEXT, flags=re.MULTILINE)
+    found = [re.sub(r" \([^)]*\)", "", cell).split(", ") for cell in listed]
+    assert [type(move).__name__ for move in runs] in found
