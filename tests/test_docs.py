@@ -38,7 +38,10 @@ def test_the_two_commands_are_there():
     "name",
     [
         "README.md",
+        "CONTRIBUTING.md",
         "SECURITY.md",
+        "docs/architecture.md",
+        "docs/binary_models.md",
         "docs/guide.md",
         "docs/method.md",
         "docs/trust.md",
