@@ -21,7 +21,7 @@ from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.scaling import Scaling
 from pasb.engines.device import array_module
-from pasb.engines.softplus_arrays import Place
+from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
@@ -40,7 +40,7 @@ def rows_of(name: str) -> Rows:
 
 def batch_of(problems: list[Problem]) -> SoftplusBatch:
     """A batch that starts where the CPU would."""
-    batch = SoftplusBatch([Place(problem, SEED, c) for c, problem in enumerate(problems)])
+    batch = SoftplusBatch([BatchChain(problem, SEED, c) for c, problem in enumerate(problems)])
     sampler = problems[0].model.sampler(problems[0].rows)
     starts = [sampler.start(Keys(SEED, c, 0)) for c in range(len(problems))]
     batch.start([problem.fixed_order for problem in problems], starts)

@@ -187,11 +187,11 @@ class _Cpu:
 
 class _Gpu:
     def __init__(self, problems: list[Problem], chains: list[int], seed: int, start: Start):
-        from pasb.engines.softplus_arrays import STATE, Place
+        from pasb.engines.softplus_arrays import STATE, BatchChain
         from pasb.engines.softplus_batch import SoftplusBatch
 
         first = problems[0]
-        places = [Place(problem, seed, c) for problem, c in zip(problems, chains, strict=True)]
+        places = [BatchChain(problem, seed, c) for problem, c in zip(problems, chains, strict=True)]
         printed = first.fixed_order is None and first.scheme == "paper"
         self.batch = SoftplusBatch(places, fits_reference=printed)
         each = [

@@ -8,6 +8,7 @@ import pytest
 from pasb.binary import softplus_kernels
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
+from pasb.engines.device import simulated
 from pasb.moves.move import State
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
@@ -38,14 +39,14 @@ def small_rows(n_rows: int = 7) -> Rows:
 
 def agree(engines, *, rate=8.0, n_sweeps=1, **construction):
     """Sweep one chain on both, compare all of it, and return the guards of both."""
-    from pasb.engines.softplus_arrays import Place
+    from pasb.engines.softplus_arrays import BatchChain
 
     model = Softplus(n_experts=2, n_layers=2, rate=rate)
     problem = Problem(small_rows(), model, swaps_only=True, **construction)
     sweeper = Sweeper(problem)
     state = sweeper.start(Keys(5, 1, 0))
     printed = problem.scheme == "paper"
-    batch = engines["batch"].SoftplusBatch([Place(problem, 5, 1)], fits_reference=printed)
+    batch = engines["batch"].SoftplusBatch([BatchChain(problem, 5, 1)], fits_reference=printed)
     batch.start(state.order[None].copy(), [{k: v.copy() for k, v in state.parameters.items()}])
     for number in range(1, n_sweeps + 1):
         sweeper.sweep(state, Keys(5, 1, number))
@@ -66,6 +67,7 @@ def test_reverse_augmented_sticks_with_precisions_at_their_bound(engines):
     assert guards["qr_fallbacks"] == 0
 
 
+@pytest.mark.skipif(not simulated(), reason="a GPU has these bounds compiled into its kernels")
 @pytest.mark.parametrize(
     ("least_light", "heavy"), [(2.0, 1e6), (1e-7, 0.1)], ids=["all rows", "heavy rows"]
 )

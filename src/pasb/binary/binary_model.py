@@ -129,7 +129,7 @@ class BinarySampler(ABC):
             with _counting:
                 self.guards[guard] += int(times)
 
-    def tally(self, *times: int) -> None:
+    def add_counts(self, *times: int) -> None:
         """Add to what is counted under the names of `statistics`; threads take turns."""
         with _counting:
             for k, n in enumerate(times):

@@ -172,7 +172,7 @@ class LinearSampler(PrecisionSampler, Approximable):
             key = keys.at(stick, layer=STRETCH)
             vectors = space.work[-1], space.pair[0]
             accepted = stretch(self.regression, *vectors, roles, self.n_stretches, key, coef)
-            self.tally(self.n_stretches, accepted)
+            self.add_counts(self.n_stretches, accepted)
         draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
 
     def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102

@@ -122,7 +122,7 @@ class Softplus(BinaryModel):
         for name in ("n_experts", "n_layers"):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number from 1, not {value!r}")
+                raise ValueError(f"{name} must be a positive integer, not {value!r}")
         if self.precision != "ard" and not _positive(self.precision):
             raise ValueError(
                 f"precision must be 'ard' or a positive number, not {self.precision!r}"

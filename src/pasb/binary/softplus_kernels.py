@@ -42,7 +42,7 @@ LEAST_PIVOT = 1e-5  # of a matrix with unit diagonal; smaller ones have lost ten
 
 @kernel
 def mark_rows(bounds, roles, labels, used):
-    """The part of every row, and the blocks that have a row with a part."""
+    """The role of every row, and the blocks that have a row that is not absent."""
     used[:] = False
     labels[:] = ABSENT
     for s in range(roles.shape[0]):

@@ -38,17 +38,17 @@ def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, 
     gamma_0 and c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
     """
     n_experts = weight.size
-    tables = 0.0
+    seats = 0.0
     for k in range(n_experts):
-        tables += draw_seats(k, n_experts, n_active[k], mass[0], seed, chain, sweep, stick)
+        seats += draw_seats(k, n_experts, n_active[k], mass[0], seed, chain, sweep, stick)
     draw_weights_given(
-        tables, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+        seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
     )
 
 
 @kernel
 def draw_weights_given(
-    tables, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+    seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
 ):
     """The same, with the sum of the CRT variables of all experts."""
     n_experts = weight.size
@@ -56,7 +56,7 @@ def draw_weights_given(
     logs = 0.0
     for k in range(n_experts):
         logs += math.log1p(exposure[k] / scale[0])
-    log_mass, _ = log_gamma(open_stream(key, n_experts), hypers[0] + tables)
+    log_mass, _ = log_gamma(open_stream(key, n_experts), hypers[0] + seats)
     mass[0] = math.exp(max(log_mass - math.log(hypers[1] + logs / n_experts), LOG_LEAST_MASS))
     total = 0.0
     for k in range(n_experts):

@@ -43,15 +43,15 @@ def draw_latents(eta, weights, bounds, roles, key, pull, linear_weights, used):
     n_cut = 0
     used[:] = False
     for s in range(roles.shape[0]):
-        part = roles[s]
+        role = roles[s]
         for i in range(bounds[s], bounds[s + 1]):
             pull[i] = 0.0
             linear_weights[i] = 0.0
-            if part == ABSENT or weights[i] == 0.0:
+            if role == ABSENT or weights[i] == 0.0:
                 continue
             stream = open_stream(key, i)
-            success = part == SUCCESS
-            if part == IMPUTED:
+            success = role == SUCCESS
+            if role == IMPUTED:
                 u, stream = uniform(stream)
                 success = u * (1.0 + math.exp(-log_odds(eta[i]))) < 1.0
             label = 1.0 if success else -1.0
@@ -62,7 +62,7 @@ def draw_latents(eta, weights, bounds, roles, key, pull, linear_weights, used):
                 n_cut += 1
             pull[i] = weights[i] * weights[i] * latent
             linear_weights[i] = label * (weights[i] + pull[i])
-        if part != ABSENT and bounds[s + 1] > bounds[s]:
+        if role != ABSENT and bounds[s + 1] > bounds[s]:
             used[bounds[s] // BLOCK : (bounds[s + 1] - 1) // BLOCK + 1] = True
     return n_cut
 
@@ -109,8 +109,8 @@ def spike_and_slab_step(blocks, pull, residual, eta, used, precision, prior_log_
         if used[k]:
             which[n_used] = k
             n_used += 1
-            part = slice(k * BLOCK, (k + 1) * BLOCK)
-            residual[part] -= pull[part] * eta[part]
+            role = slice(k * BLOCK, (k + 1) * BLOCK)
+            residual[role] -= pull[role] * eta[role]
     for v in range(coef.shape[0]):
         curvature, slope = _column_sums(blocks, which[:n_used], v, pull, residual)
         slope += coef[v] * curvature

@@ -14,7 +14,7 @@ import numpy as np
 from pasb.binary.binary_model import BinarySampler
 from pasb.engines.device import array_module
 from pasb.engines.pilot import Pilot, with_pilots
-from pasb.engines.softplus_arrays import Place
+from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.evidences.evidences import Evidences
 from pasb.moves.move import State, Tally
@@ -114,8 +114,8 @@ class CudaEngine(Engine):
             if chains == self.batched and fits == self.batch.fits_reference:
                 return
             self.fetch(self.batched)
-        places = [Place(chain.problem, chain.schedule.seed, chain.index) for chain in chains]
-        self.batch, self.batched = SoftplusBatch(places, fits_reference=fits), chains
+        members = [BatchChain(chain.problem, chain.schedule.seed, chain.index) for chain in chains]
+        self.batch, self.batched = SoftplusBatch(members, fits_reference=fits), chains
         states = [chain.state for chain in chains if chain.state is not None]
         self.batch.start([state.order for state in states], [state.parameters for state in states])
 

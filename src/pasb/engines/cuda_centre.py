@@ -32,7 +32,7 @@ LEAST_SQUARE = 1e-14  # of a pivot where the diagonal was 1: less is rounding er
 
 @cuda.jit(device=True)
 def factorise(factor, n):
-    """Cholesky factor in place, by the threads of a block; the least pivot, or -1.
+    """Cholesky factor in member, by the threads of a block; the least pivot, or -1.
 
     ``factor[j, i]`` is the entry of row i and column j, so that threads with neighbouring rows
     read neighbouring numbers.
@@ -130,7 +130,7 @@ def draw_coefficients(
     precision,
     layer,
     slots,
-    names,
+    stick_keys,
     sweep,
     factors,
     scales,
@@ -169,7 +169,7 @@ def draw_coefficients(
         return
     if i0 == 0:
         failed[vector] = 0
-    key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
+    key = key_of(stick_keys[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
     work = works[vector]
     solve_lower(factor, scale, right, n, i0, step, work)
     add_noise_and_solve(factor, scale, key, n, i0, step, work, beta)
@@ -179,13 +179,13 @@ def draw_coefficients(
 
 @cuda.jit
 def draw_gamma_process(
-    n_active, exposure, hypers, slots, names, sweep, weight, active, mass, scale
+    n_active, exposure, hypers, slots, stick_keys, sweep, weight, active, mass, scale
 ):
     """gamma_0, weights and c_0; one block a problem, whose threads share out the experts."""
     values = cuda.shared.array(THREADS, np.float64)
     problem = cuda.blockIdx.x
     slot = slots[problem]
-    seed, chain, stick = names[problem, 0], names[problem, 1], names[problem, 2]
+    seed, chain, stick = stick_keys[problem, 0], stick_keys[problem, 1], stick_keys[problem, 2]
     seats = 0.0
     n_experts = weight.shape[1]
     for k in range(cuda.threadIdx.x, n_experts, cuda.blockDim.x):
@@ -211,7 +211,9 @@ def draw_gamma_process(
 
 
 @cuda.jit
-def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precision, rate, guards):
+def draw_precisions(
+    shape, rate_prior, widths, slots, stick_keys, sweep, coef, precision, rate, guards
+):
     """Precisions given the coefficients, then their rate; one block a layer of a vector.
 
     `rate_prior` and `widths`, the numbers of columns, have a row for each table.
@@ -223,7 +225,7 @@ def draw_precisions(shape, rate_prior, widths, slots, names, sweep, coef, precis
     group = problem // (slots.shape[0] // widths.shape[0])
     prior, n = rate_prior[group], widths[group]
     slot = slots[problem]
-    key = key_of(names[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
+    key = key_of(stick_keys[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
     total = 0.0
     own = rate[slot, k, t]
     for v in range(cuda.threadIdx.x, n, cuda.blockDim.x):
@@ -245,7 +247,7 @@ def draw_references(
     rate_prior,
     widths,
     references,
-    names,
+    stick_keys,
     sweep,
     coef,
     weight,
@@ -268,10 +270,10 @@ def draw_references(
         draw_hypers_from_prior(
             hypers,
             rate_prior[group],
-            names[c, 0],
-            names[c, 1],
+            stick_keys[c, 0],
+            stick_keys[c, 1],
             sweep[0],
-            names[c, 2],
+            stick_keys[c, 2],
             weight[slot],
             rate[slot],
             mass[slot],
@@ -285,9 +287,9 @@ def draw_references(
         v, t, k = i % n, i // n % n_layers, i // n // n_layers
         layer = (np.int64(t) + 1) * KINDS
         if ard:
-            key = key_of(names[c], sweep[0], k, layer + PRECISIONS)
+            key = key_of(stick_keys[c], sweep[0], k, layer + PRECISIONS)
             own = rate[slot, k, t]
             precision[slot, k, t, v] = draw_precision(open_stream(key, v), 0.0, NONE, shape, own)
-        key = key_of(names[c], sweep[0], k, layer + COEFFICIENTS)
+        key = key_of(stick_keys[c], sweep[0], k, layer + COEFFICIENTS)
         z, _ = normal(open_stream(key, v))
         coef[slot, k, t, v] = z / math.sqrt(precision[slot, k, t, v])

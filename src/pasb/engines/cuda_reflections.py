@@ -203,7 +203,7 @@ def draw_by_reflections(
     precision,
     layer,
     slots,
-    names,
+    stick_keys,
     sweep,
     stacks,
     factors,
@@ -222,7 +222,7 @@ def draw_by_reflections(
     values = cuda.shared.array(MANY_THREADS, np.float64)
     count = cuda.shared.array(1, np.int64)
     n_experts = coef.shape[1]
-    n_vectors, n_problems = failed.shape[0], names.shape[0]
+    n_vectors, n_problems = failed.shape[0], stick_keys.shape[0]
     n = table.shape[1]
     thread, n_threads = cuda.threadIdx.x, cuda.blockDim.x
     stack = stacks[cuda.blockIdx.x]
@@ -260,7 +260,7 @@ def draw_by_reflections(
             height = stack_all_rows(alpha, beta, own, own_shares, own_table, stack)
         lanes = FEW_LANES if height < TALL else MANY_LANES
         reflect(stack, n, height, thread % lanes, lanes, values, scale, factor, work)
-        key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
+        key = key_of(stick_keys[problem], sweep[0], expert, (layer + 1) * KINDS + COEFFICIENTS)
         add_noise_and_solve(factor, scale, key, n, thread, n_threads, work, beta)
         for v in range(thread, n, n_threads):
             coef[slot, expert, layer, v] = beta[v]

@@ -50,7 +50,7 @@ def polya_gammas(
     active,
     shape,
     layer,
-    names,
+    stick_keys,
     roles,
     category,
     sweep,
@@ -76,7 +76,7 @@ def polya_gammas(
         weights[vector, row] = 0.0
         linear[vector, row] = 0.0
         return
-    key = key_of(names[problem], sweep[0], expert, (layer + 1) * KINDS + LATENTS)
+    key = key_of(stick_keys[problem], sweep[0], expert, (layer + 1) * KINDS + LATENTS)
     h = shape[vector, row if shape.shape[1] > 1 else 0]
     c = psi[vector, row] + log_exposure[vector, row]
     n = np.float64(active[vector, row])
@@ -152,7 +152,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         return math.log1p(-math.exp(-rate)), -rate
 
     @cuda.jit
-    def latents(psi, weight, names, roles, category, sweep, active, log_exposure, theta):
+    def latents(psi, weight, stick_keys, roles, category, sweep, active, log_exposure, theta):
         """Arrivals and theta of every row; a block's second index is the problem.
 
         `psi` and `theta` are (layers, vectors, rows), `weight` is (vectors, 1).
@@ -189,7 +189,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
                 value = with_layer(own_psi[k, t], value)
                 log_q[k, t] = value
                 q[k, t] = math.exp(min(value, LOG_GREATEST))
-        key = key_of(names[problem], sweep[0], NO_EXPERT, LATENTS)
+        key = key_of(stick_keys[problem], sweep[0], NO_EXPERT, LATENTS)
         draw_row(
             own_psi,
             log_q,

@@ -1,7 +1,7 @@
 """Where chains on a GPU start: from the best order that short chains of all sticks find.
 
 A GPU runs the sticks of all orders at once. In two rounds: one short chain of each stick, then
-several of those sticks that the best orders have. The mean log-likelihoods take the place of
+several of those sticks that the best orders have. The mean log-likelihoods take the member of
 evidences, and a chain starts where the best of its sticks' short chains ended. These numbers
 only choose where a chain starts; where it goes is decided by exact moves.
 """
@@ -84,7 +84,7 @@ class Pilot(Evidences):
 def with_pilots(
     problems: Mapping[int, Problem], surrogates: Mapping[int, Evidences | None], seed: int
 ) -> dict[int, Evidences | None]:
-    """Pilots in the place of surrogates, where there are few categories."""
+    """Pilots in the member of surrogates, where there are few categories."""
     out: dict[int, Evidences | None] = dict(surrogates)
     wanted = {
         name: problem

@@ -23,7 +23,7 @@ STACK_BYTES = 2**30  # for all of them
 SHARE = 0.9  # of the free memory
 
 
-class Place(NamedTuple):
+class BatchChain(NamedTuple):
     """A chain of a batch: what it samples, and the keys of its random numbers."""
 
     problem: Problem
@@ -36,7 +36,7 @@ class SoftplusArrays:
 
     Parameters
     ----------
-    places : sequence of Place
+    members : sequence of BatchChain
         Chains of one scheme and one binary model, but for the prior of the rates; of tables
         with the same number of categories. Chains of the same table stand together, and all
         tables have as many.
@@ -44,15 +44,15 @@ class SoftplusArrays:
         Whether the reference category has a stick too.
     """
 
-    def __init__(self, places: Sequence[Place], *, fits_reference: bool = False):
+    def __init__(self, members: Sequence[BatchChain], *, fits_reference: bool = False):
         self.xp = array_module()
-        self.places, model = list(places), places[0].problem.model
+        self.members, model = list(members), members[0].problem.model
         if not isinstance(model, Softplus) or model.prune:
             raise EngineError("engine='cuda' runs softplus models, without pruning; use 'cpu'")
         self.model = model
-        self.tables = _tables(self.places)
+        self.tables = _tables(self.members)
         self.fits_reference = fits_reference
-        self.n_chains, self.n_categories = len(self.places), self.tables[0].n_categories
+        self.n_chains, self.n_categories = len(self.members), self.tables[0].n_categories
         self.n_experts, self.n_layers = int(model.n_experts), int(model.n_layers)
         self.n_rows = max(table.n_rows for table in self.tables)
         self.n_columns = max(table.n_columns for table in self.tables)
@@ -72,7 +72,7 @@ class SoftplusArrays:
         hypers = [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate]
         self._put("hypers", np.array(hypers, dtype=np.float64))
         step = self.n_chains // len(self.tables)
-        models = [place.problem.model for place in self.places[::step]]
+        models = [member.problem.model for member in self.members[::step]]
         self._put("rate_prior", np.array([own.rate_prior for own in models]))
         self._allocate()
 
@@ -194,12 +194,12 @@ class SoftplusArrays:
         return out
 
 
-def _tables(places: Sequence[Place]) -> list[Rows]:
+def _tables(members: Sequence[BatchChain]) -> list[Rows]:
     """The tables of a batch, each once."""
     tables: dict[int, Rows] = {}
     owners = []
-    for place in places:
-        rows = place.problem.rows
+    for member in members:
+        rows = member.problem.rows
         tables[id(rows)] = rows
         owners.append(list(tables).index(id(rows)))
     counts = np.bincount(owners)

@@ -24,7 +24,7 @@ from pasb.engines import cuda_centre as centre
 from pasb.engines import cuda_reflections as reflections
 from pasb.engines import cuda_rows as row_kernels
 from pasb.engines.device import MANY_THREADS, THREADS, to_host
-from pasb.engines.softplus_arrays import STATE, Place, SoftplusArrays
+from pasb.engines.softplus_arrays import STATE, BatchChain, SoftplusArrays
 from pasb.moves.swap import swap_moves
 from pasb.orders import OrderTable
 from pasb.sticks import ABSENT, roles_of_sticks
@@ -39,17 +39,17 @@ class SoftplusBatch(SoftplusArrays):
 
     Parameters
     ----------
-    places : sequence of Place
+    members : sequence of BatchChain
         As in `SoftplusArrays`.
     fits_reference : bool, default=False
         Fit the reference category too, to its one-against-the-rest labels, as the printed
         algorithm does.
     """
 
-    def __init__(self, places: Sequence[Place], *, fits_reference: bool = False):
-        super().__init__(places, fits_reference=fits_reference)
-        self.infers = np.array([place.problem.fixed_order is None for place in self.places])
-        n_swaps = self.infers.sum() * self.places[0].problem.n_swaps
+    def __init__(self, members: Sequence[BatchChain], *, fits_reference: bool = False):
+        super().__init__(members, fits_reference=fits_reference)
+        self.infers = np.array([member.problem.fixed_order is None for member in self.members])
+        n_swaps = self.infers.sum() * self.members[0].problem.n_swaps
         # while the host moves orders the GPU waits
         self._of_each_chain: Callable[..., Any] = (
             map if n_swaps < MANY_SWAPS else ThreadPoolExecutor().map
@@ -71,19 +71,19 @@ class SoftplusBatch(SoftplusArrays):
         """What follows from the orders: the slots and the roles of the categories."""
         s = self.n_categories
         roles = np.full((self.n_chains, self.n_sticks, s + 1), ABSENT, dtype=np.int8)
-        for c, place in enumerate(self.places):
-            roles_of_sticks(self.orders[c], *place.problem.roles, roles[c])
+        for c, member in enumerate(self.members):
+            roles_of_sticks(self.orders[c], *member.problem.roles, roles[c])
         chain = np.arange(self.n_chains)[:, None] * s
         self._put("roles", roles.reshape(-1, s + 1))
         self._put("slots", (chain + self.orders[:, : self.n_sticks]).ravel())
         self._put("references", np.where(self.infers, chain[:, 0] + self.orders[:, -1], -1))
-        if "names" not in self.arrays:
-            keys = np.array([(place.seed, place.chain) for place in self.places])
-            names = np.empty((self.n_chains, s, 3), dtype=np.int64)
-            names[:, :, :2] = keys[:, None]
-            names[:, :, 2] = np.arange(s)
-            self._put("names", names[:, : self.n_sticks].reshape(-1, 3).copy())
-            self._put("reference_names", names[:, -1].copy())
+        if "stick_keys" not in self.arrays:
+            keys = np.array([(member.seed, member.chain) for member in self.members])
+            stick_keys = np.empty((self.n_chains, s, 3), dtype=np.int64)
+            stick_keys[:, :, :2] = keys[:, None]
+            stick_keys[:, :, 2] = np.arange(s)
+            self._put("stick_keys", stick_keys[:, : self.n_sticks].reshape(-1, 3).copy())
+            self._put("reference_names", stick_keys[:, -1].copy())
 
     def _predict(self, layer: int) -> None:
         out = self._by_table("psi", layer)
@@ -105,7 +105,7 @@ class SoftplusBatch(SoftplusArrays):
         self, number: int, success: NDArray[np.float64], failure: NDArray[np.float64], c: int
     ) -> float:
         """Swaps in the order of one chain; its log-likelihood."""
-        problem, seed, chain = self.places[c]
+        problem, seed, chain = self.members[c]
         table = OrderTable.of(success[c], failure[c], problem.direction)
         order = self.orders[c]
         if self.infers[c]:  # the pseudo-prior is the prior: no term for the reference
@@ -141,7 +141,7 @@ class SoftplusBatch(SoftplusArrays):
             self.sized.latents,
             (self._row_blocks, self.n_problems),
             THREADS,
-            *("psi", "own_weight", "names", "roles", "category", "sweep"),
+            *("psi", "own_weight", "stick_keys", "roles", "category", "sweep"),
             *("row_active", "log_exposure", "theta"),
         )
 
@@ -159,7 +159,7 @@ class SoftplusBatch(SoftplusArrays):
             (self._row_blocks, self.n_vectors),
             THREADS,
             *(f"psi {layer}", "log_exposure", "row_active", shape, layer),
-            *("names", "roles", "category", "sweep", "weights", "shares"),
+            *("stick_keys", "roles", "category", "sweep", "weights", "shares"),
             *("some_steep", "guards"),
         )
 
@@ -174,7 +174,7 @@ class SoftplusBatch(SoftplusArrays):
             centre.draw_coefficients,
             self.n_vectors,
             THREADS if self.n_columns < MANY_COLUMNS else MANY_THREADS,
-            *("gram", "linear", "precision", layer, "slots", "names", "sweep"),
+            *("gram", "linear", "precision", layer, "slots", "stick_keys", "sweep"),
             *("factors", "scales", "works", f"own_coef {layer}", "coef", "some_steep", "failed"),
         )
         self._lighten("weights")
@@ -192,7 +192,7 @@ class SoftplusBatch(SoftplusArrays):
             self._n_stacks,
             MANY_THREADS,
             *("table", "weights", "shares", "gram", "linear", "precision", layer),
-            *("slots", "names", "sweep", "stacks", "factors", "scales", "works"),
+            *("slots", "stick_keys", "sweep", "stacks", "factors", "scales", "works"),
             *(f"own_coef {layer}", "coef", "failed", "guards"),
         )
 
@@ -209,7 +209,7 @@ class SoftplusBatch(SoftplusArrays):
             centre.draw_gamma_process,
             self.n_problems,
             THREADS,
-            *("n_active", "exposure", "hypers", "slots", "names", "sweep"),
+            *("n_active", "exposure", "hypers", "slots", "stick_keys", "sweep"),
             *("weight", "active", "mass", "scale"),
         )
         ard, shape = self.model.precision == "ard", float(self.model.shape)
@@ -218,7 +218,7 @@ class SoftplusBatch(SoftplusArrays):
                 centre.draw_precisions,
                 (self.n_vectors, self.n_layers),
                 THREADS,
-                *(shape, "rate_prior", "widths", "slots", "names", "sweep"),
+                *(shape, "rate_prior", "widths", "slots", "stick_keys", "sweep"),
                 *("coef", "precision", "rate", "guards"),
             )
         if self.infers.any() and not self.fits_reference:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
-from pasb.engines.softplus_arrays import STATE, Place
+from pasb.engines.softplus_arrays import STATE, BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.sampling.problem import Problem
 from pasb.sticks import ABSENT
@@ -51,7 +51,7 @@ class StickBatch(SoftplusBatch):
     def __init__(self, sticks: Sequence[Stick], seed: int, first: int):
         self.sticks = list(sticks)
         super().__init__(
-            [Place(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]
+            [BatchChain(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]
         )
         self.infers[:] = False
         own = np.array([stick.category for stick in self.sticks])
@@ -75,8 +75,8 @@ class StickBatch(SoftplusBatch):
         problem = self.sticks[0].problem
         sampler = problem.model.sampler(problem.rows)
         starts = []
-        for place, stick in zip(self.places, self.sticks, strict=True):
-            start = sampler.start(Keys(place.seed, place.chain, 0))
+        for member, stick in zip(self.members, self.sticks, strict=True):
+            start = sampler.start(Keys(member.seed, member.chain, 0))
             own = slice(stick.category, stick.category + 1)
             starts.append({name: start[name][own] for name in STATE})
         self.start([np.zeros(1, dtype=np.int64)] * self.n_chains, starts)
@@ -86,8 +86,8 @@ class StickBatch(SoftplusBatch):
         with_padding[:, :-1] = self._roles
         self._put("roles", with_padding)
         self._put("slots", np.arange(self.n_chains))
-        names = [(place.seed, place.chain, 0) for place in self.places]
-        self._put("names", np.array(names, dtype=np.int64))
+        names = [(member.seed, member.chain, 0) for member in self.members]
+        self._put("stick_keys", np.array(names, dtype=np.int64))
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         """One sweep of all sticks; their log-likelihoods."""

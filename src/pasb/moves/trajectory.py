@@ -237,11 +237,11 @@ def travel(regression, gaussian, roles, n_steps, key, coef, slope, sums, work):
     _, prior, _ = regression
     mode, scale, factor, _, _ = unpacked(gaussian)
     n = mode.shape[0]
-    place, dual = vectors[0, :n], vectors[1, :n]  # b - m, and H times that
+    away, dual = vectors[0, :n], vectors[1, :n]  # b - m, and H times that
     velocity, momentum = vectors[2, :n], vectors[3, :n]  # likewise
     kick = vectors[4, :n]
-    place[:] = coef - mode
-    _multiply(scale, factor, place, dual)
+    away[:] = coef - mode
+    _multiply(scale, factor, away, dual)
     _velocity(scale, factor, key, velocity, momentum)
     gain = 0.5 * _product(velocity, momentum) - np.sum(sums)
     gain -= coefficient_log_prior(coef, 1.0, *prior)
@@ -260,9 +260,12 @@ def travel(regression, gaussian, roles, n_steps, key, coef, slope, sums, work):
         if step == n_steps:
             break
         for v in range(n):
-            place[v], velocity[v] = c * place[v] + s * velocity[v], c * velocity[v] - s * place[v]
+            away[v], velocity[v] = (
+                c * away[v] + s * velocity[v],
+                c * velocity[v] - s * away[v],
+            )
             dual[v], momentum[v] = c * dual[v] + s * momentum[v], c * momentum[v] - s * dual[v]
-            new_coef[v] = mode[v] + place[v]
+            new_coef[v] = mode[v] + away[v]
         slopes(regression, roles, new_coef, eta, residual, new_slope, new_sums)
     gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, *prior)
     return gain - 0.5 * _product(velocity, momentum)

@@ -5,7 +5,7 @@ evidences that were not needed before. Passes along the order, at falling temper
 first explore and then climb. The landscape has many local maxima: on simulated tables of
 15 and 26 categories four walkers ended up to 90 apart in log-evidence, all of them far
 above where chains of plain swaps end (by 300 and more), and slower cooling helped more
-than a hotter start. Where evidences are dear, passes that only climb use them best.
+than a hotter start. Where evidences are expensive, passes that only climb use them best.
 """
 
 from __future__ import annotations
