@@ -18,7 +18,7 @@ from pasb.testing import joint_distribution as joint
 
 LIMIT = 1e-6  # a p-value below fails; there are some 40, corrected for their means
 N_SWEEPS = 5
-BY_PRODUCTS: tuple[str, ...] = ("active", "idle")  # of a softplus update
+BY_PRODUCTS: tuple[str, ...] = ("active", "idle", "adaptation")  # of a softplus update
 
 
 class Deviation(NamedTuple):
@@ -49,12 +49,12 @@ def deviation(
     before = joint.from_the_prior(model, FIXED if fixed else None, direction, n, rng)
     with patch.object(joint, "Sweeper", sweeper):
         after = joint.swept(model, before, fixed, direction, augmented, N_SWEEPS, seed)
-    names, first, second = joint.statistics(_with_a_law(before), _with_a_law(after))
+    names, first, second = joint.statistics(_with_a_prior(before), _with_a_prior(after))
     z = joint.deviations(second - first)
     return Deviation(names[int(np.argmax(z))], float(z.max()), len(z))
 
 
-def _with_a_law(draws: joint.Joint) -> joint.Joint:
+def _with_a_prior(draws: joint.Joint) -> joint.Joint:
     """Without what an update leaves behind and the prior does not draw."""
     skip = BY_PRODUCTS
     if "mass" in draws.parameters:  # few enough that all entries are compared

@@ -48,8 +48,10 @@ from pasb.binary.binary_model import BinaryModel, Parameters
 from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
+from pasb.binary.softplus_posterior import free_coordinates
 from pasb.binary.softplus_prior import LEAST_PRECISION, LEAST_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.numerics.adaptation import first_record
 from pasb.numerics.rows import BLOCK, Rows, padded
 
 # mypy: disable-error-code="call-arg"
@@ -79,6 +81,10 @@ class Softplus(BinaryModel):
         Gamma prior of gamma_0, the mass of the gamma process.
     scale_shape, scale_rate : float, default=1.0, 1.0
         Gamma prior of c_0, the inverse scale of the weights.
+    moves : {"gibbs", "mixed"}, default="gibbs"
+        "gibbs" is the update below. "mixed" adds trajectories on the posterior with all latents
+        integrated out (`pasb.moves.softplus_trajectory`): each takes as long as some ten updates
+        or more, and goes much further. Both are exact.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 updates in a row; it only comes back
         when its category has been the reference. Sweeps get faster; the posterior is then
@@ -105,6 +111,7 @@ class Softplus(BinaryModel):
         mass_rate: float = 1.0,
         scale_shape: float = 1.0,
         scale_rate: float = 1.0,
+        moves: str = "gibbs",
         prune: bool = False,
     ):
         self.n_experts = n_experts
@@ -116,6 +123,7 @@ class Softplus(BinaryModel):
         self.mass_rate = mass_rate
         self.scale_shape = scale_shape
         self.scale_rate = scale_rate
+        self.moves = moves
         self.prune = prune
 
     def check(self) -> None:  # noqa: D102
@@ -137,6 +145,16 @@ class Softplus(BinaryModel):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
         if not isinstance(self.prune, bool | np.bool_):
             raise ValueError(f"prune must be True or False, not {self.prune!r}")
+        if self.moves not in ("gibbs", "mixed"):
+            raise ValueError(f"moves must be 'gibbs' or 'mixed', not {self.moves!r}")
+        if self.prune and self.moves == "mixed":
+            raise ValueError("prune=True needs moves='gibbs': trajectories move every expert")
+
+    def first_adaptation(self, own: Parameters) -> Parameters:
+        """What trajectories know of a category before the first one; nothing without them."""
+        if self.moves != "mixed":
+            return {}
+        return {"adaptation": first_record(free_coordinates(own, self.rate_prior[0] > 0))}
 
     @property
     def rate_prior(self) -> tuple[float, float]:
@@ -170,7 +188,7 @@ class Softplus(BinaryModel):
             alpha = np.full(shape, float(self.precision))
         mass = max(rng.gamma(self.mass_shape, 1 / self.mass_rate), LEAST)
         scale = max(rng.gamma(self.scale_shape, 1 / self.scale_rate), LEAST)
-        return {
+        own = {
             "coef": rng.standard_normal(shape) / np.sqrt(alpha),
             "weight": np.maximum(rng.gamma(mass / n_experts, 1 / scale, n_experts), LEAST),
             "active": np.zeros(n_experts),
@@ -180,6 +198,7 @@ class Softplus(BinaryModel):
             "scale": np.array([scale]),
             "idle": np.zeros(n_experts),
         }
+        return own | self.first_adaptation(own)
 
     def log_probabilities(  # noqa: D102
         self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]

@@ -71,7 +71,7 @@ class SoftplusSampler(PrecisionSampler):
         a, b = self.model.rate_prior
         rate = a / b if a > 0 else float(self.model.rate)  # type: ignore[arg-type]
         precision = self.shape / rate if self.ard else float(self.model.precision)
-        return {
+        parameters = {
             "coef": coef.reshape(full) / np.sqrt(n),
             "weight": np.full((n_categories, n_experts), 1.0 / n_experts),
             "active": np.zeros((n_categories, n_experts)),
@@ -81,6 +81,10 @@ class SoftplusSampler(PrecisionSampler):
             "scale": np.ones((n_categories, 1)),
             "idle": np.zeros((n_categories, n_experts)),
         }
+        first = {name: values[0] for name, values in parameters.items()}
+        for name, record in self.model.first_adaptation(first).items():
+            parameters[name] = np.tile(record, (n_categories, 1))
+        return parameters
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
         self.summed_coef[:] = np.nan

@@ -46,7 +46,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     direction : {"both", "forward", "reverse"}, default="both"
         As in `SoftplusClassifier`; with "both", the hyperplanes of both directions become
         covariates of both.
-    precision, precision_shape, precision_rate, prune, engine
+    precision, precision_shape, precision_rate, moves, prune, engine
         As in `SoftplusClassifier`.
     n_chains : int, default=2
         Chains, each started from random coefficients (with two directions, this many of each).
@@ -140,6 +140,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
+        moves: str = "gibbs",
         prune: bool = False,
         engine: EngineName = "cpu",
         n_chains: int = 2,
@@ -164,6 +165,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             precision=precision,
             precision_shape=precision_shape,
             precision_rate=precision_rate,
+            moves=moves,
             prune=prune,
             engine=engine,
             n_chains=n_chains,

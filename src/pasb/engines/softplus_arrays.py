@@ -47,8 +47,10 @@ class SoftplusArrays:
     def __init__(self, members: Sequence[BatchChain], *, fits_reference: bool = False):
         self.xp = array_module()
         self.members, model = list(members), members[0].problem.model
-        if not isinstance(model, Softplus) or model.prune:
-            raise EngineError("engine='cuda' runs softplus models, without pruning; use 'cpu'")
+        if not isinstance(model, Softplus) or model.prune or model.moves != "gibbs":
+            raise EngineError(
+                "engine='cuda' runs softplus models by Gibbs updates, without pruning; use 'cpu'"
+            )
         self.model = model
         self.tables = _tables(self.members)
         self.fits_reference = fits_reference

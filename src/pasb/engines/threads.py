@@ -41,7 +41,7 @@ class ThreadEngine(Engine):
                 approximations = problem.approximations(self.n_jobs) if exact else None
                 shared[id(problem)] = approximations, surrogate
             own = shared[id(problem)]
-            sweeper = Sweeper(problem, *own, schedule.settling, self.helpers)
+            sweeper = Sweeper(problem, *own, schedule.settling, self.helpers, schedule.n_warmup)
             sampler = sweeper.sampler
             chain = Chain(k, problem, schedule, sweeper.tally, sampler.guards, sampler.start)
             self.sweepers[id(chain)] = sweeper

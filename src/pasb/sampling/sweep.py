@@ -25,6 +25,7 @@ import numpy as np
 
 from pasb.binary.binary_model import BinarySampler, Keys
 from pasb.binary.linear import LinearSampler
+from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.evidences import Evidences
 from pasb.moves.draw_reference import DrawReference
@@ -36,6 +37,7 @@ from pasb.moves.move import Move, State, Tally
 from pasb.moves.neighbours import Neighbours
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
+from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
 from pasb.moves.whitened import Whitened
@@ -65,6 +67,8 @@ class Sweeper:
         random one.
     helpers : Helpers, optional
         Threads that work along; by default there are none.
+    n_warmup : int
+        Sweeps at the beginning in which moves adapt themselves.
 
     Attributes
     ----------
@@ -84,8 +88,9 @@ class Sweeper:
         surrogate: Evidences | None = None,
         settling: int = 0,
         helpers: Helpers | None = None,
+        n_warmup: int = 0,
     ):
-        self.problem = problem
+        self.problem, self.n_warmup = problem, n_warmup
         self.sampler: BinarySampler = problem.model.sampler(problem.rows)
         self.helpers = helpers or Helpers()
         size = problem.rows.blocks.size * self.sampler.n_vectors
@@ -119,8 +124,11 @@ class Sweeper:
         problem, sampler, table, run = self.problem, self.sampler, self.table, self.run
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
+        paths: list[Move] = []
+        if isinstance(sampler, SoftplusSampler) and sampler.model.moves == "mixed":
+            paths = [SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)]
         if not problem.infers:
-            fixed: list[Move] = [gibbs, tabulate]
+            fixed: list[Move] = [*paths, gibbs, tabulate]
             if self.proposes:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
@@ -131,7 +139,7 @@ class Sweeper:
         if problem.scheme == "paper":
             return printed, printed
         if self.approximations is None:
-            return [gibbs, DrawReference(sampler), tabulate, swap], printed
+            return [*paths, gibbs, DrawReference(sampler), tabulate, swap], printed
         propose, approximations = self._proposals()
         pseudo_prior = PseudoPrior(propose, approximations, table)
         if not self.proposes:  # plain Gibbs sampling
@@ -172,7 +180,7 @@ class Sweeper:
         sweep, which starts anywhere, is one of them. The sweep that follows it draws the whole
         order; with more than four categories, where that costs more, not every time.
         """
-        if sweep <= self.settling:
+        if self.settling and sweep <= self.settling:
             return self.settling_moves
         if self.whitened is None or sweep % self.full_every == 1:
             return self.moves

@@ -1,0 +1,144 @@
+"""The posterior of a softplus stick with all latents and precisions integrated out, in logs.
+
+What is left is smooth: coefficients, and the logs of the weights r_k, of the rates of the layers
+(where they have a prior), of gamma_0 and of c_0. A *position* is all of these in one vector, in
+this order. With a = gamma_0 / K the log-density, up to a constant, is
+
+    log-likelihood                                        (`pasb.binary.softplus_fit`)
+    + sum of shape log(rate) - (shape + 1/2) log(rate + b^2 / 2)     over coefficients b,
+      or - precision b^2 / 2 where the precision is fixed,
+    + sum of a_0 log(rate) - b_0 rate                     over layers, with Gamma(a_0, b_0) rates,
+    + sum of a log(r_k) + a log(c_0) - log Gamma(a) - c_0 r_k        over experts,
+    + mass_shape log(gamma_0) - mass_rate gamma_0 + scale_shape log(c_0) - scale_rate c_0,
+
+with the Jacobians of the logs included.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.binary_model import Parameters
+from pasb.binary.softplus_fit import value_and_gradient
+from pasb.binary.softplus_link import LOG_LEAST
+from pasb.numerics.compiled import kernel
+
+# Beyond these, of logs of weights, rates, gamma_0 and c_0 and of coefficients, trajectories do not
+# go, and a chain that is there is left where it is.
+LOG_BOUND, COEF_BOUND = 600.0, 1e8
+
+# mypy: disable-error-code="call-arg"
+
+
+def position_of(own: Parameters) -> NDArray[np.float64]:
+    """The position of one category's parameters."""
+    logs = [np.log(own[name].ravel()) for name in ("weight", "rate", "mass", "scale")]
+    return np.concatenate([own["coef"].ravel(), *logs])
+
+
+def free_coordinates(own: Parameters, sampled_rates: bool) -> NDArray[np.bool_]:
+    """Which coordinates of a position may move: all but rates that have no prior."""
+    n_coef, n_weights, n_rates = own["coef"].size, own["weight"].size, own["rate"].size
+    free = np.ones(n_coef + n_weights + n_rates + 2, dtype=np.bool_)
+    free[n_coef + n_weights : n_coef + n_weights + n_rates] = sampled_rates
+    return free
+
+
+def take_position(position: NDArray[np.float64], own: Parameters, sampled_rates: bool) -> None:
+    """Write a position into one category's parameters."""
+    n = own["coef"].size
+    own["coef"][...] = position[:n].reshape(own["coef"].shape)
+    for name in ("weight", "rate", "mass", "scale"):
+        size = own[name].size
+        if name != "rate" or sampled_rates:
+            values = np.exp(np.maximum(position[n : n + size], LOG_LEAST))
+            own[name][...] = values.reshape(own[name].shape)
+        n += size
+
+
+@kernel
+def digamma(x):
+    """The derivative of log Gamma, for x > 0."""
+    total = 0.0
+    while x < 8.0:
+        total -= 1.0 / x
+        x += 1.0
+    y = 1.0 / (x * x)
+    series = y * (1.0 / 12 - y * (1.0 / 120 - y * (1.0 / 252 - y * (1.0 / 240 - y / 132))))
+    return total + math.log(x) - 0.5 / x - series
+
+
+@kernel
+def log_posterior(rows, prior, position, gradient, work):
+    """Log-density at a position, and its gradient; minus infinity far out.
+
+    Parameters
+    ----------
+    rows : tuple
+        ``blocks``, and of every row ``labels``; ``used``, which blocks have a row that counts.
+    prior : tuple
+        ``ard``, ``shape`` of the precisions (or the fixed precision), ``rate_prior`` (shape and
+        rate, zeros where rates are fixed), ``hypers`` (shape and rate of gamma_0, and of c_0).
+    position, gradient : array
+    work : tuple
+        ``coef`` and ``grad_coef`` (experts x layers, padded columns), ``psi`` (experts, layers,
+        BLOCK), ``log_q`` (experts, layers + 1, BLOCK), and a number of columns.
+    """
+    blocks, labels, used = rows
+    ard, shape, rate_prior, hypers = prior
+    coef, grad_coef, psi, log_q, n_columns = work
+    n_experts, n_layers, _ = psi.shape
+    n_vectors = n_experts * n_layers
+    n_coef = n_vectors * n_columns
+    log_r = position[n_coef : n_coef + n_experts]
+    log_rate = position[n_coef + n_experts : n_coef + n_experts + n_vectors]
+    log_mass, log_scale = position[-2], position[-1]
+    for i in range(n_coef, position.shape[0]):
+        if not abs(position[i]) <= LOG_BOUND:
+            return -np.inf
+    for j in range(n_vectors):
+        for v in range(n_columns):
+            b = position[j * n_columns + v]
+            if not abs(b) < COEF_BOUND:
+                return -np.inf
+            coef[j, v] = b
+    grad_r = gradient[n_coef : n_coef + n_experts]
+    total = value_and_gradient(blocks, labels, used, coef, log_r, psi, log_q, grad_coef, grad_r)
+    # coefficients and rates
+    for j in range(n_vectors):
+        rate, slope = math.exp(log_rate[j]), 0.0
+        for v in range(n_columns):
+            i = j * n_columns + v
+            b = position[i]
+            if ard:
+                inside = rate + 0.5 * b * b
+                total += shape * log_rate[j] - (shape + 0.5) * math.log(inside)
+                gradient[i] = grad_coef[j, v] - (shape + 0.5) * b / inside
+                slope += shape - (shape + 0.5) * rate / inside
+            else:
+                total -= 0.5 * shape * b * b
+                gradient[i] = grad_coef[j, v] - shape * b
+        at = n_coef + n_experts + j
+        if ard and rate_prior[0] > 0.0:
+            total += rate_prior[0] * log_rate[j] - rate_prior[1] * rate
+            gradient[at] = slope + rate_prior[0] - rate_prior[1] * rate
+        else:
+            gradient[at] = 0.0  # it stays where it is
+    # weights, gamma_0 and c_0
+    mass, scale = math.exp(log_mass), math.exp(log_scale)
+    a = mass / n_experts
+    shares, sum_r = 0.0, 0.0
+    for k in range(n_experts):
+        r = math.exp(log_r[k])
+        total += a * log_r[k] - scale * r
+        grad_r[k] += a - scale * r
+        shares += log_r[k]
+        sum_r += r
+    total += mass * log_scale - n_experts * math.lgamma(a)
+    total += hypers[0] * log_mass - hypers[1] * mass + hypers[2] * log_scale - hypers[3] * scale
+    gradient[-2] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
+    gradient[-1] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
+    return total
