@@ -66,7 +66,8 @@ class TestFeatures:
         expected = np.logaddexp(0, planes[:, 0] + table @ planes[:, 1:].T)
         np.testing.assert_allclose(transformer.transform(table)[:, 2:], expected, rtol=1e-8)
 
-    def test_are_the_step_of_a_stack(self, two):
+    def test_are_the_step_of_a_stack(self):
+        two = StackedSoftplusClassifier(**SMALL, stack_sweeps=30).fit(X, Y)
         level = two._levels[0]
         settings = two._level_model(1).set_params(order="infer").get_params()
         transformer = SoftplusFeatures(SoftplusClassifier(**settings)).fit(X, Y)
