@@ -172,7 +172,7 @@ class Sweeper:
         sweep, which starts anywhere, is one of them. The sweep that follows it draws the whole
         order; with more than four categories, where that costs more, not every time.
         """
-        if sweep <= self.settling:
+        if self.settling and sweep <= self.settling:
             return self.settling_moves
         if self.whitened is None or sweep % self.full_every == 1:
             return self.moves
