@@ -25,6 +25,9 @@ SMALL = {"n_chains": 2, "n_warmup": 20, "n_draws": 20, "n_swaps": 10, "n_jobs": 
 
 
 def clouds(n=60, n_classes=3, n_features=2, seed=0):
+    """Classes far apart: scores are 0.97 to 1 over other seeds, so tests that ask for 0.7 or 0.8
+    need no level.
+    """
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     angle = 2 * np.pi * y / n_classes

@@ -291,6 +291,7 @@ class TestDiagnostics:
         model = fit(order=orders, n_warmup=200, n_draws=400)
         watched = model.posterior_["posterior"]["probability"].values
         mixed = Diagnostics.of(watched, model.draws_.log_likelihood)
+        # no level: over other seeds 1.010 with a spread of 0.002, and 1.26 with one of 0.015
         assert model.diagnostics_.worst_rhat < 1.05
         assert mixed.worst_rhat > 1.15
 

@@ -29,9 +29,13 @@ def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, leve
         return np.abs(deviations(frequencies, expected)).max()
 
     assert deviation(WholeOrders) < limit
+    # some 60 standard errors, at least 46 with 8 other seeds each: adds nothing to the level
     assert deviation(WholeOrdersUnnormalised) > limit
 
 
+# of 192 chains on 16 such tables, 6 left the worst order without whole orders, none was left there
+# with them; more than 8 of 12 leave it with probability 2e-7 if each does with probability 0.1
+@pytest.mark.statistical(level=3e-7)
 def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
     part = load("satimage").partition(0)
     rows = np.random.default_rng(seed).choice(len(part.y_train), 900, replace=False)
@@ -41,17 +45,17 @@ def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
     lattice = sweeper.approximations.lattice()
     worst = min(enumerate_orders(6), key=lattice.log_probability)
 
-    def reached(n_sweeps):
-        state = sweeper.start(Keys(seed, 0, 0))
+    def reached(n_sweeps, chain):
+        state = sweeper.start(Keys(seed, chain, 0))
         state.order[:] = worst
         sweeper.resume(state)
         for sweep in range(1, n_sweeps + 1):
-            sweeper.sweep(state, Keys(seed, 0, sweep))
+            sweeper.sweep(state, Keys(seed, chain, sweep))
         return lattice.log_probability(state.order)
 
-    assert reached(3) > -20
+    assert all(reached(3, chain) > -20 for chain in range(12))
     sweeper.whole_every = 2  # never, for no remainder is 2: only neighbours swap
-    assert reached(3) < -20
+    assert sum(reached(3, chain) < -20 for chain in range(12)) >= 4
 
 
 def test_whole_orders_that_cannot_be_weighed_are_skipped_and_counted(seed):

@@ -9,8 +9,9 @@ from calibration.order_mistakes import InSteps
 from scipy.stats import norm
 
 from pasb import StickLogisticClassifier
-from pasb.binary import Logistic, Robit
+from pasb.binary import Logistic, Robit, Softplus
 from pasb.binary.binary_model import Keys
+from pasb.moves.fit_reference import FitReference
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import FULL_EVERY, Sweeper
@@ -38,10 +39,13 @@ def test_printed_scheme_is_biased_as_documented(seed):
     _, frequencies = visited_orders(counts, seed, 6200, scheme="paper", augmented=True, n_swaps=1)
     share = frequencies[..., biased].mean()
     assert expected[biased] == pytest.approx(0.290, abs=0.002)
-    assert share == pytest.approx(0.157, abs=0.03)  # some ten standard errors
+    # over other seeds 0.159 with a spread of 0.002, and 36 standard errors off with one of 3
+    assert share == pytest.approx(0.157, abs=0.03)
     assert abs(deviations(frequencies, expected)[biased]) > 8
 
 
+# no level: over other seeds the shares are from 0.45 to 0.57, with a spread of 0.03 at most, and
+# the middle class never comes first
 def test_chains_from_different_starts_agree_on_the_order(seed):
     """Two orders are equally good here; plain swaps find one of them and stay."""
     rng = np.random.default_rng(seed)
@@ -92,3 +96,16 @@ def test_a_full_sweep_is_the_sweep(model, fixed, augmented, direction, seed):
         assert counts[0] == counts[1]
         orders.add(tuple(a.order))
     assert fixed or len(orders) > 1
+
+
+@pytest.mark.parametrize("model", [Logistic(), Logistic(moves="gibbs"), Softplus()], ids=str)
+@pytest.mark.parametrize("settling", [0, 5])
+def test_every_sweep_has_moves(model, settling):
+    """Sweep 0 too, with which the joint-distribution tests begin; it settles if others do."""
+    rows = Rows.of(np.column_stack([np.ones(9), np.arange(9.0)]), np.arange(9) % 3, 3)
+    sweeper = Sweeper(Problem(rows, model, swaps_only=True), settling=settling)
+    for sweep in range(2 * FULL_EVERY):
+        moves = sweeper.moves_at(sweep)
+        assert moves
+        settles = any(isinstance(move, FitReference) for move in moves)
+        assert settles == (sweep <= settling and settling > 0)
