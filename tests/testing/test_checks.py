@@ -71,6 +71,10 @@ def test_right_updates_pass(model, seed, level):
     check_fixed_order(model, seed=seed, level=level)
 
 
+# Two faults get five times the draws, without which they are 9 standard errors off in one direction
+# only, with a spread of 1 over other seeds; the limit is 5.7. The others are 15 and more, 12 with
+# the order sampled, or 8.7 in both directions ("a half too much in the shape", spread 0.7).
+@pytest.mark.statistical(level=1e-8)
 @pytest.mark.parametrize(
     "fault",
     [
@@ -85,15 +89,17 @@ def test_right_updates_pass(model, seed, level):
 )
 def test_wrong_updates_fail_the_joint_distribution_test(fault):
     with pytest.raises(ConformityError, match=r"check_fixed_order: Probit .*(invariant|never)"):
-        check_fixed_order(Probit(fault))
+        check_fixed_order(Probit(fault), thorough=fault == "too much noise")
 
 
+@pytest.mark.statistical(level=1e-8)
 @pytest.mark.parametrize("fault", ["a factor in the linear term", "sign of the prior mean"])
 def test_wrong_updates_fail_with_the_order_sampled(fault):
     with pytest.raises(ConformityError, match="check_sampled_order"):
-        check_sampled_order(Probit(fault))
+        check_sampled_order(Probit(fault), thorough=fault == "sign of the prior mean")
 
 
+# no level: errors of 100 times the posterior variance, and a posterior wider than the prior
 @pytest.mark.parametrize("fault", ["labels swapped", "prior instead of posterior"])
 def test_wrong_updates_recover_nothing(fault):
     with pytest.raises(ConformityError, match="check_recovery"):
@@ -122,7 +128,10 @@ def test_an_update_that_fails_without_rows():
 
 
 def test_a_wrong_pseudo_prior(monkeypatch):
-    """`draw_prior` must draw from the prior that `simulate` simulates."""
+    """`draw_prior` must draw from the prior that `simulate` simulates.
+
+    No level: p-values are 1e-33 and less over other seeds.
+    """
     from pasb.binary import robit
 
     def wider(self, parameters, category, stick, keys):
