@@ -6,7 +6,7 @@ add up to at most `BUDGET`; no test is retried, and no seed is chosen.
 
 A test of power, which asserts that a mistake is found or a score reached, may fail by chance as
 well. It carries a level too, or a comment that says how far from its limit other seeds are: "no
-level" stands where chance would need ten standard deviations, or is not there at all.
+level" stands where chance would need six standard deviations or more.
 """
 
 from __future__ import annotations

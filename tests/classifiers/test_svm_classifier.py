@@ -29,11 +29,13 @@ def fitted(iris):
         return StickSVMClassifier(width=0.25, **SHORT).fit(*iris)
 
 
+# the score is 0.978 with a spread of 0.006 over 60 other seeds, 0.967 at least
+@pytest.mark.statistical(level=1e-6)
 def test_fit_predicts_probabilities(fitted, iris):
     X, y = iris
     proba = fitted.predict_proba(X)
     assert proba.sum(axis=1) == pytest.approx(np.ones(150), abs=1e-12)
-    assert fitted.score(X, y) > 0.95  # no level: 0.967 to 0.987 in 60 other runs
+    assert fitted.score(X, y) > 0.95
     assert fitted.width_ == 0.25
     assert all(len(column) == 0 for column in fitted.cv_results_.values())
     assert len(fitted.bases_) == 149  # one flower occurs twice
