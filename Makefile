@@ -10,7 +10,7 @@ demo: .venv/user .venv/compiled
 
 test: .venv/dev .venv/compiled lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/pytest -n 2 tests/engines
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/pytest -n 2 tests/engines/test_cuda_*.py tests/sampling/test_engine.py
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -3,6 +3,10 @@
 Every test of random code carries ``@pytest.mark.statistical(level=...)``, the
 probability that it fails although all is right. The levels of all collected tests
 add up to at most `BUDGET`; no test is retried, and no seed is chosen.
+
+A test of power, which asserts that a mistake is found or a score reached, may fail by chance as
+well. It carries a level too, or a comment that says how far from its limit other seeds are: "no
+level" stands where chance would need six standard deviations or more.
 """
 
 from __future__ import annotations

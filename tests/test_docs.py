@@ -54,3 +54,9 @@ def test_links_lead_somewhere(name):
     path = ROOT / name
     for target in re.findall(r"\]\(([^)#]+)\)", path.read_text()):
         assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("*.md")), ids=lambda path: path.name)
+def test_files_of_tests_that_pages_name_exist(path):
+    for name in re.findall(r"\btests/[\w/]+\.py\b", path.read_text(encoding="utf-8")):
+        assert (ROOT / name).exists(), name

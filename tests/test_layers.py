@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
 from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +19,9 @@ PACKAGE = ROOT / "src" / "pasb"
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 400
 MOST_AT_THE_TOP = 12
+FOLDERS = ("plots", "cli", "posterior", "covariates", "storage")
+OUTSIDE = sorted(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py"))
+OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
 
 
 def test_the_contract_of_the_layers(capsys):
@@ -60,6 +64,34 @@ def test_every_module_has_a_name_of_its_own():
         if count > 1
     }
     assert not twice, f"the same name twice: {twice}"
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_private_attribute_of_another_object(path):
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
+            continue
+        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        if not own and not node.attr.startswith("__") and node.attr not in OF_TUPLES:
+            found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("folder", "above"),
+    [
+        ("posterior", ("classifiers", "plots", "cli")),
+        ("covariates", ("posterior", "classifiers", "plots", "cli")),
+    ],
+)
+def test_layers(folder, above):
+    for path in (PACKAGE / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            named += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            for name in named:
+                assert not name.startswith(tuple(f"pasb.{layer}" for layer in above)), path
 
 
 def is_module(name: str) -> bool:

@@ -75,6 +75,7 @@ def test_probit_is_robit_with_infinite_df(example, data):
             binary=binary, order=[0, 1, 2], n_chains=2, n_warmup=200, n_draws=1000, random_state=1
         )
         found.append(model.fit(X, y).predict_proba(X))
+    # no level: 0.011 with a spread of 0.003 over other seeds
     assert np.abs(found[0] - found[1]).max() < 0.05
 
 
@@ -135,7 +136,7 @@ def test_a_model_without_coefficients(data, seed, level):
     model = StickBreakingClassifier(
         binary=Constant(), n_chains=2, n_warmup=200, n_draws=500, random_state=0
     )
-    shares = np.bincount(y) / len(y)
+    shares = np.bincount(y) / len(y)  # off by 0.004 with a spread of 0.001 over other seeds
     assert model.fit(X, y).predict_proba(X[:1])[0] == pytest.approx(shares, abs=0.1)
     assert "log_odds" in model.posterior_["posterior"]
     with pytest.raises(NotImplementedError, match="summary"):

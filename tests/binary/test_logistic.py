@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from calibration.order_mistakes import InSteps
 from scipy.stats import norm
 
-from pasb.binary import Logistic, Robit, SupportVector
+from pasb.binary import Logistic, SupportVector
 from pasb.binary.binary_model import Keys
 from pasb.moves.move import State
 from pasb.numerics.gaussian import draw_from_precision
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem
-from pasb.sampling.sweep import FULL_EVERY, Sweeper
+from pasb.sampling.sweep import Sweeper
 from pasb.sticks import simulate_categories
 
 X = np.column_stack([np.ones(10), np.linspace(-1.5, 1.5, 10)])
@@ -130,6 +129,8 @@ def test_joint_distribution(model, fixed, direction, augmented, n, seed, level):
     assert z < 1.5 * norm.isf(level / 2 / n_statistics)
 
 
+# 26 on average over other seeds; below 15 the variance of 40 batches would be 2.5 times too large
+@pytest.mark.statistical(level=6e-7)
 def test_the_joint_distribution_test_sees_a_wrong_update(seed, monkeypatch):
     """A linear term that is 20 % too small must not pass."""
     from pasb.binary import logistic
@@ -229,41 +230,3 @@ def test_qr_fallback_is_counted_and_harmless(seed):
         assert np.isfinite(state.parameters["coef"][0]).all()
         assert np.isfinite(state.log_likelihood)
     assert sweeper.sampler.guards["qr_fallbacks"] > 0
-
-
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("augmented", [False, True])
-@pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize(
-    "model",
-    [Logistic(), Logistic(precision=0.3), Robit(df=3.0)],
-    ids=["ard", "normal", "robit"],
-)
-def test_a_full_sweep_is_the_sweep(model, fixed, augmented, direction, seed):
-    """Bit for bit: order, parameters, log-likelihood and counts, sweep after sweep."""
-    rng = np.random.default_rng(seed)
-    table = np.column_stack([np.ones(70), rng.normal(size=(70, 2))])
-    y = np.argmax(table @ rng.normal(size=(3, 4)) + rng.gumbel(size=(70, 4)), axis=1)
-    problem = Problem(
-        Rows.of(table, y, 4),
-        model,
-        direction=direction,
-        augmented=augmented,
-        fixed_order=np.array([2, 0, 3, 1]) if fixed else None,
-    )
-    compiled, plain = Sweeper(problem), InSteps(problem)
-    assert compiled.whitened is not None
-    states = [sweeper.start(Keys(seed, 0, 0)) for sweeper in (compiled, plain)]
-    orders = set()
-    for sweep in range(1, 40 * FULL_EVERY, FULL_EVERY):
-        for sweeper, state in zip((compiled, plain), states, strict=True):
-            sweeper.sweep(state, Keys(seed, 0, sweep))
-        a, b = states
-        assert (a.order == b.order).all()
-        assert (a.parameters["coef"] == b.parameters["coef"]).all()
-        assert (a.parameters["precision"] == b.parameters["precision"]).all()
-        assert a.log_likelihood == b.log_likelihood
-        counts = [sweeper.tally.of("swap_accepted") for sweeper in (compiled, plain)]
-        assert counts[0] == counts[1]
-        orders.add(tuple(a.order))
-    assert fixed or len(orders) > 1

@@ -175,23 +175,28 @@ def test_rows_on_the_hinge_are_counted_and_harmless():
     assert set(sampler.guards) == guards
 
 
-def test_spikes_find_the_columns_that_matter():
-    rng = np.random.default_rng(8)
-    X = np.column_stack([np.ones(400), rng.normal(size=(400, 12))])
-    y = (X[:, 1] - X[:, 2] + 0.3 * rng.normal(size=400) < 0).astype(np.int64)
-    model = SupportVector(precision="shared", shape=0.5, rate=0.5, inclusion=0.2)
-    sampler = model.sampler(Rows.of(X, y, 2))
-    state = sampler.start(Keys(3, 0, 0))
-    draws = []
-    for sweep in range(300):
-        sampler.update(state, 0, 0, np.array([SUCCESS, FAILURE], dtype=np.int8), Keys(3, 0, sweep))
-        draws.append(state["coef"][0].copy())
-    share_in = (np.array(draws[100:]) != 0).mean(axis=0)
-    assert share_in[:3].min() > 0.99
-    assert share_in[3:].max() < 0.5
-    mean = np.mean(draws[100:], axis=0)
-    assert mean[1] > 0.5
-    assert mean[2] < -0.5
+# no level: over 40 other tables those that matter are always in, with means of 3 to 6 (spread 0.6);
+# of the others 0.10 are, with a spread of 0.08 for one table
+def test_spikes_find_the_columns_that_matter(seed):
+    others = []
+    for table in range(4):
+        rng = np.random.default_rng([seed, table])
+        X = np.column_stack([np.ones(400), rng.normal(size=(400, 12))])
+        y = (X[:, 1] - X[:, 2] + 0.3 * rng.normal(size=400) < 0).astype(np.int64)
+        model = SupportVector(precision="shared", shape=0.5, rate=0.5, inclusion=0.2)
+        sampler = model.sampler(Rows.of(X, y, 2))
+        state = sampler.start(Keys(seed, table, 0))
+        roles, draws = np.array([SUCCESS, FAILURE], dtype=np.int8), []
+        for sweep in range(300):
+            sampler.update(state, 0, 0, roles, Keys(seed, table, sweep))
+            draws.append(state["coef"][0].copy())
+        share_in = (np.array(draws[100:]) != 0).mean(axis=0)
+        assert share_in[:3].min() > 0.99
+        others.append(share_in[3:].mean())
+        mean = np.mean(draws[100:], axis=0)
+        assert mean[1] > 0.5
+        assert mean[2] < -0.5
+    assert np.mean(others) < 0.5
 
 
 @pytest.mark.parametrize(

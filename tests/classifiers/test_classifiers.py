@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
-import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -18,7 +15,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import pasb
 from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier
 from pasb.errors import DivergenceError
 from pasb.sticks import simulate_categories
@@ -29,6 +25,9 @@ SMALL = {"n_chains": 2, "n_warmup": 20, "n_draws": 20, "n_swaps": 10, "n_jobs": 
 
 
 def clouds(n=60, n_classes=3, n_features=2, seed=0):
+    """Classes far apart: scores are 0.97 to 1 over other seeds, so tests that ask for 0.7 or 0.8
+    need no level.
+    """
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     angle = 2 * np.pi * y / n_classes
@@ -229,85 +228,6 @@ class TestTools:
         np.testing.assert_array_equal(general.predict_proba(X), fitted.predict_proba(X))
 
 
-@pytest.fixture(scope="module", params=[2, 3, 9, 30])
-def case(request):
-    """A model of some classes, and more rows than fit in one block."""
-    X, y = clouds(n=300, n_classes=request.param, n_features=5)
-    return classifier(n_warmup=3, n_draws=60).fit(X, y), X
-
-
-class TestPrediction:
-    def test_rows_are_probabilities(self, case):
-        model, X = case
-        for proba in (model.predict_proba(X), model.sample_proba(X[:50])):
-            assert (proba >= 0).all()
-            np.testing.assert_allclose(proba.sum(axis=-1), 1, rtol=1e-14)
-
-    @pytest.mark.parametrize("size", [1, 2, 7, 100, 255, 256, 257, 299])
-    def test_batches_do_not_matter(self, case, size):
-        model, X = case
-        starts = range(0, 300, size)
-        np.testing.assert_array_equal(
-            np.concatenate([model.predict_proba(X[k : k + size]) for k in starts]),
-            model.predict_proba(X),
-        )
-        part = X[:40]
-        np.testing.assert_array_equal(
-            np.concatenate(
-                [model.sample_proba(part[k : k + size]) for k in range(0, 40, size)], axis=1
-            ),
-            model.sample_proba(part),
-        )
-
-    @pytest.mark.parametrize("n_jobs", [2, None, -1])
-    def test_threads_do_not_matter(self, case, n_jobs):
-        model, X = case
-        expected = model.predict_proba(X), model.sample_proba(X)
-        other = clone(model)
-        other.__dict__.update(model.__dict__, n_jobs=n_jobs)
-        np.testing.assert_array_equal(other.predict_proba(X), expected[0])
-        np.testing.assert_array_equal(other.sample_proba(X), expected[1])
-
-    def test_memory_layout_does_not_matter(self, case):
-        model, X = case
-        expected = model.predict_proba(X)
-        np.testing.assert_array_equal(model.predict_proba(np.asfortranarray(X)), expected)
-        np.testing.assert_array_equal(model.predict_proba(X[::-1])[::-1], expected)
-        np.testing.assert_array_equal(model.predict_proba(X.tolist()), expected)
-
-    def test_mean_of_the_samples(self, case):
-        model, X = case
-        samples = model.sample_proba(X)
-        assert samples.shape == (120, 300, len(model.classes_))
-        np.testing.assert_allclose(
-            model.predict_proba(X), samples.mean(axis=0), rtol=1e-12, atol=1e-15
-        )
-
-    @pytest.mark.parametrize("n_draws", [1, 2, 7, 119, 120])
-    def test_fewer_draws(self, case, n_draws):
-        model, X = case
-        some, all_ = model.sample_proba(X[:5], n_draws=n_draws), model.sample_proba(X[:5])
-        assert some.shape == (n_draws, 5, len(model.classes_))
-        # a draw that was rejected occurs twice
-        matches = [set(np.flatnonzero((all_ == one).all(axis=(1, 2)))) for one in some]
-        at = -1
-        for match in matches:
-            at = min(k for k in match if k > at)
-
-    def test_memory_is_bounded(self, fitted):
-        """No array of rows x draws: 20 000 rows and 2000 draws would take a gigabyte."""
-        model = classifier(n_warmup=5, n_draws=1000).fit(X, Y)
-        rows = np.tile(X, (20_000 // len(X) + 1, 1))
-        model.predict_proba(rows[:300])
-        tracemalloc.start()
-        try:
-            model.predict_proba(rows)
-            peak = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        assert peak < 30e6
-
-
 def by_hand(model, X):
     """Class probabilities under every draw, from `posterior_` and the raw table."""
     posterior = model.posterior_["posterior"]
@@ -491,28 +411,6 @@ class TestRecovery:
         missed = ((true < summary["lower"]) | (true > summary["upper"])).sum()
         assert missed <= binom.isf(level / 2, len(true), 0.1)
         np.testing.assert_allclose(by_hand(model, table[:9]).mean(axis=0).sum(axis=1), 1)
-
-
-class TestImport:
-    def test_is_light(self):
-        script = (
-            "import sys, pasb; "
-            "print([m for m in ('sklearn', 'numba', 'scipy', 'pandas') if m in sys.modules])"
-        )
-        out = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True
-        )
-        assert out.stdout.strip() == "[]"
-
-    @pytest.mark.parametrize("name", sorted(pasb.__all__))
-    def test_every_public_name_is_there(self, name):
-        assert getattr(pasb, name) is not None
-        assert name in dir(pasb)
-
-    def test_unknown_names(self):
-        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-            _ = pasb.nothing
-        assert "__version__" in dir(pasb)
 
 
 def test_a_sweep_that_breaks_down_says_what_to_do(monkeypatch):

@@ -10,49 +10,9 @@ import pytest
 import pasb
 from pasb import SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
 from pasb.binary import Logistic
-from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.rows import Rows
-from pasb.orders import Lattice, enumerate_orders
+from pasb.orders import enumerate_orders
 from pasb.sampling.problem import Problem
-
-
-def random_lattice(n, seed):
-    sticks = np.random.default_rng(seed).normal(scale=2, size=(n, 2**n))
-    return Lattice.of(n, lambda c, later: sticks[c, later])
-
-
-def probabilities(lattice):
-    orders = enumerate_orders(lattice.n_categories)
-    return orders, np.exp([lattice.log_probability(order) for order in orders])
-
-
-@pytest.mark.parametrize("n", [2, 3, 5])
-def test_probability_of_sitting_before(n, seed):
-    lattice = random_lattice(n, seed)
-    orders, shares = probabilities(lattice)
-    place = np.argsort(orders, axis=1)
-    expected = np.einsum("o,oab->ab", shares, place[:, :, None] < place[:, None, :])
-    assert lattice.before() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("n", [2, 4, 5])
-def test_best_orders(n, seed):
-    lattice = random_lattice(n, seed)
-    orders, shares = probabilities(lattice)
-    ranking = np.argsort(-shares)
-    assert (lattice.best_order() == orders[ranking[0]]).all()
-    assert (lattice.best_orders(7) == orders[ranking[:7]]).all()
-    assert len(lattice.best_orders(1000)) == len(orders)
-
-
-def test_orders_that_end_in_a_tie_are_listed_once(seed):
-    lattice = random_lattice(4, seed).with_ties()
-    orders, shares = probabilities(lattice)
-    once = orders[:, -2] < orders[:, -1]
-    assert shares[once].sum() == pytest.approx(0.5)
-    ranking = np.argsort(-shares[once])
-    assert (lattice.best_orders(12, tied=True) == orders[once][ranking]).all()
-    assert len(lattice.best_orders(100, tied=True)) == 12
 
 
 def clusters(seed, n_classes=4, n_each=20):
@@ -60,31 +20,6 @@ def clusters(seed, n_classes=4, n_each=20):
     y = np.repeat(np.arange(n_classes), n_each)
     X = rng.normal(size=(n_classes, 3))[y] * 1.5 + rng.normal(size=(len(y), 3))
     return X, y
-
-
-def problem_of(seed, n_classes=5):
-    X, y = clusters(seed, n_classes)
-    return Problem(Rows.of(np.column_stack([np.ones(len(y)), X]), y, n_classes), Logistic())
-
-
-def test_starts_from_neighbours_give_the_same_evidences(seed):
-    store = problem_of(seed).approximations()
-    filled = evidence_lattice(store).sticks
-    expected = Lattice.of(5, store.log_evidence).sticks
-    known = np.isfinite(expected)
-    assert (np.isfinite(filled) == known).all()
-    assert filled[known] == pytest.approx(expected[known], abs=0.01)
-
-
-def test_nothing_depends_on_the_number_of_threads(seed):
-    problem = problem_of(seed)
-    one, many = problem.approximations(1), problem.approximations(3)
-    assert (evidence_lattice(one).sticks == evidence_lattice(many).sticks).all()
-    assert (one.lattice().sticks == many.lattice().sticks).all()
-    for left, right in zip(one.all_gaussians(None), many.all_gaussians(None), strict=True):
-        assert (left == right).all()
-    searched = [problem.approximations(n).searched_order(seed) for n in (1, 3)]
-    assert (searched[0] == searched[1]).all()
 
 
 @pytest.mark.parametrize(
@@ -163,12 +98,3 @@ def test_many_classes_are_searched(seed):
 def test_refusals(model, y, message):
     with pytest.raises(ValueError, match=message):
         pasb.order_evidence(np.arange(12.0).reshape(6, 2), y, model=model)
-
-
-def test_a_frequent_and_clear_category_comes_first(seed):
-    """Rare categories have more to gain per row; that must not put them first."""
-    rng = np.random.default_rng(seed)
-    y = np.repeat(np.arange(10), [200] + [6] * 9)
-    X = np.where(y == 0, -3.0, 3.0) + rng.normal(size=len(y))
-    rows = Rows.of(np.column_stack([np.ones(len(y)), X, rng.normal(size=len(y))]), y, 10)
-    assert Problem(rows, Logistic()).approximations().by_separation()[0] == 0

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics.pairwise import rbf_kernel
 
 import pasb
 from pasb import StickSVMClassifier, datasets
-from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
-from pasb.covariates.kernel_width import MOST_ROWS, cross_validate, folds_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of short chains
 
@@ -32,40 +29,8 @@ def fitted(iris):
         return StickSVMClassifier(width=0.25, **SHORT).fit(*iris)
 
 
-def test_kernel_columns_are_those_of_scikit_learn():
-    rng = np.random.default_rng(0)
-    X, landmarks = rng.normal(size=(30, 4)), rng.normal(size=(11, 4))
-    columns = kernel_columns(X, landmarks, 0.7)
-    assert (columns[:, 0] == 1).all()
-    assert columns[:, 1:] == pytest.approx(rbf_kernel(X, landmarks, gamma=0.7), rel=1e-12)
-    far = kernel_columns(np.array([[1e200, 0, 0, 0], [np.inf, 0, 0, 0]]), landmarks, 2.0)
-    assert (far[:, 1:] == 0).all()
-
-
-def test_kernel_columns_do_not_depend_on_other_rows():
-    rng = np.random.default_rng(1)
-    X, landmarks = rng.normal(size=(301, 5)), rng.normal(size=(17, 5))
-    whole = kernel_columns(X, landmarks, 0.3)
-    for rows in (slice(0, 1), slice(7, 40), slice(299, 301)):
-        assert np.array_equal(kernel_columns(X[rows], landmarks, 0.3), whole[rows])
-
-
-def test_landmarks():
-    rng = np.random.default_rng(2)
-    X, categories = rng.normal(size=(100, 2)), np.repeat([0, 1, 2], [80, 18, 2])
-    assert choose_landmarks(X, categories, None, 0).tolist() == list(range(100))
-    few = choose_landmarks(X, categories, 20, 0)
-    assert len(set(few)) == 20
-    assert (np.diff(few) > 0).all()
-    counts = np.bincount(categories[few], minlength=3)
-    assert counts.min() >= 1
-    assert counts[0] >= 15
-    assert np.array_equal(few, choose_landmarks(X, categories, 20, 0))
-    assert not np.array_equal(few, choose_landmarks(X, categories, 20, 1))
-    X[50] = X[3]
-    assert 50 not in choose_landmarks(X, categories, None, 0)
-
-
+# the score is 0.978 with a spread of 0.006 over 60 other seeds, 0.967 at least
+@pytest.mark.statistical(level=1e-6)
 def test_fit_predicts_probabilities(fitted, iris):
     X, y = iris
     proba = fitted.predict_proba(X)
@@ -126,6 +91,7 @@ def test_width_by_cross_validation():
     part = datasets.load("square").partition(0)
     model = StickSVMClassifier(cv_widths=[0.001, 2.0, 300.0], n_bases=60, **SHORT)
     model.fit(part.X_train, part.y_train)
+    # no level: over other seeds the errors are 0.43, 0.01 at most, and 0.35 at least
     assert model.width_ == 2.0
     results = model.cv_results_
     assert results["param_width"].tolist() == [0.001, 2.0, 300.0]
@@ -140,35 +106,6 @@ def test_width_by_cross_validation():
         np.testing.assert_array_equal(again.cv_results_[name], column)
 
 
-def test_the_search_of_widths_ends_at_the_best():
-    """Every third width, then two neighbours on each side; ties go to the lower loss."""
-    tried = []
-
-    def fit(width, train, test):
-        tried.append(width)
-        right = 0.79 - 0.01 * abs(np.log2(width) - 5)
-        return np.column_stack([np.full(len(test), right), np.full(len(test), 1 - right)])
-
-    categories = np.repeat([0, 1], [40, 10])
-    scores = cross_validate(
-        fit, categories, np.ones(50), [2.0**k for k in range(21)], n_folds=3, seed=0, n_jobs=2
-    )
-    assert min(scores).width == 2.0**5
-    assert len(tried) == 3 * len(scores) <= 36
-
-
-def test_folds():
-    categories = np.repeat([0, 1, 2], [4000, 2000, 6])
-    folds = folds_of(categories, np.arange(6006), 3, 0)
-    assert len(folds) == 3
-    tests = np.concatenate([test for _, test in folds])
-    assert len(set(tests)) == len(tests) == MOST_ROWS
-    for train, test in folds:
-        assert not set(train) & set(test)
-        assert set(categories[train]) == {0, 1, 2}
-    assert folds_of(np.array([0, 1]), np.arange(2), 3, 0) == []
-
-
 def test_too_few_rows_for_cross_validation():
     model = StickSVMClassifier(**SHORT).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
     assert model.width_ == 0.5
@@ -178,7 +115,7 @@ def test_too_few_rows_for_cross_validation():
 def test_linear_kernel(iris, inclusion):
     X, y = iris
     model = StickSVMClassifier(kernel="linear", inclusion=inclusion, **SHORT).fit(X, y)
-    assert model.score(X, y) > 0.93
+    assert model.score(X, y) > 0.93  # no level: 0.979 with a spread of 0.007 over other seeds
     assert model.posterior_["posterior"]["coef"].dims[-1] == "feature"
     assert len(model.support_) <= 4
 

@@ -1,6 +1,6 @@
 """Tests of the GPU engine need a GPU, or Numba's simulator: ``NUMBA_ENABLE_CUDASIM=1 pytest``.
 
-`make test` runs this folder a second time in the simulator.
+`make test` runs the files `test_cuda_*` a second time in the simulator.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from scipy.special import log_expit
 
 from pasb.binary import Logistic, Robit
 from pasb.binary.binary_model import Keys
-from pasb.binary.t_link import log_cdf, log_cdf_and_slope, log_tail, t_link
 from pasb.moves.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
 from pasb.numerics.rows import BLOCK, Rows
 from pasb.sampling.problem import Problem
@@ -139,20 +138,6 @@ def test_a_good_approximation_needs_few_steps_and_a_bad_one_more(seed):
     bad = enough_steps(sampler.regression, wrong, ROLES, work(sampler))
     assert good == STEPS[0]
     assert bad > good
-
-
-@pytest.mark.parametrize("df", [0.3, 1.0, 6.0, 40.0, np.inf])
-def test_pieces_against_the_continued_fraction(df):
-    link = t_link(df)
-    u = np.concatenate([np.linspace(-20, 20, 4001), [-1e3, 1e3, 0.0]])
-    for x in u:
-        low = log_tail(x, df, link[1])
-        expected = np.log1p(-np.exp(low)) if x > 0 else low
-        value, slope = log_cdf_and_slope(x, *link)
-        assert value == pytest.approx(expected, rel=1e-12, abs=1e-13)
-        assert value == log_cdf(x, *link)
-        log_f = stats.norm.logpdf(x) if df == np.inf else stats.t.logpdf(x, df)
-        assert slope == pytest.approx(np.exp(log_f - expected), rel=1e-8, abs=1e-10)
 
 
 @pytest.mark.parametrize("fixed", [False, True], ids=["inferred", "fixed"])

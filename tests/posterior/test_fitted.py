@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 import pasb
 from pasb.posterior.fitted import MOST_WATCHED, Fitted, WatchedRows
-
-SOURCE = Path(pasb.__file__).parent
-FOLDERS = ("plots", "cli", "posterior", "covariates", "storage")
-OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
-FILES = sorted(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_private_attribute_of_another_object(path):
-    found = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
-            continue
-        own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        if not own and not node.attr.startswith("__") and node.attr not in OF_TUPLES:
-            found.append(f"line {node.lineno}: {ast.unparse(node)}")
-    assert not found
-
-
-@pytest.mark.parametrize(
-    ("folder", "above"),
-    [
-        ("posterior", ("classifiers", "plots", "cli")),
-        ("covariates", ("posterior", "classifiers", "plots", "cli")),
-    ],
-)
-def test_layers(folder, above):
-    for path in (SOURCE / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            named += [name.name for name in node.names] if isinstance(node, ast.Import) else []
-            for name in named:
-                assert not name.startswith(tuple(f"pasb.{layer}" for layer in above)), path
 
 
 @pytest.fixture(scope="module")
@@ -101,17 +64,3 @@ def test_the_tree_is_that_of_the_present_draws(model):
     assert model.posterior_ is tree
     assert model.best_draw().posterior_["posterior"].sizes["draw"] == 1
     assert pickle.loads(pickle.dumps(model)).posterior_.identical(tree)
-
-
-def test_the_warning_is_scikit_learns_too():
-    assert issubclass(pasb.ConvergenceWarning, ConvergenceWarning)
-    assert pasb.errors.ConvergenceWarning is pasb.ConvergenceWarning
-    assert pickle.loads(pickle.dumps(pasb.ConvergenceWarning)) is pasb.ConvergenceWarning
-    with pytest.raises(AttributeError, match="no attribute 'Warning'"):
-        pasb.errors.Warning  # noqa: B018
-
-
-def test_importing_pasb_imports_nothing_large():
-    code = "import sys, pasb, pasb.errors; print({'sklearn', 'numpy', 'numba'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "set()"

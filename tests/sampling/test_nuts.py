@@ -247,4 +247,5 @@ def test_another_prior_is_told_apart(name, seed, level):
     model, direction = RIGHT[name]
     other = type(model)(**(model.get_params() | WRONG[name]))
     found = scores(pasb_draws(other, direction, seed), nuts_draws(name))
+    # 40, 21 and 55 standard errors with a spread of 1 over other seeds; the limit is 6
     assert largest(found)[0] > limit(level, found)

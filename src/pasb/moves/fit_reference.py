@@ -2,9 +2,9 @@
 
 Changes the parameters of the last category in the order. The paper fits them to the labels
 1[y_i = s] and lets them take part in the swaps without a term for that fit, so the sweep does not
-leave the posterior of the order invariant; `tests/orders/test_orders.py` shows by how much. Applies
-under ``scheme="paper"``, and while a chain that starts from a random order settles. Costs one
-update with all rows.
+leave the posterior of the order invariant; `tests/sampling/test_sweep.py` shows by how much.
+Applies under ``scheme="paper"``, and while a chain that starts from a random order settles. Costs
+one update with all rows.
 """
 
 from __future__ import annotations

@@ -3,9 +3,10 @@
 Changes the order, and the coefficients and precisions of two categories. When neighbours c and d
 trade places only two sticks change: (c, R + d), (d, R) become (d, R + c), (c, R), with R the set
 behind both; at the end of the order only one does, for the reference has no coefficients. Both get
-coefficients from normal approximations of the new sticks, and an independence move
-(`pasb.moves.independence`) decides. Applies to models with normal approximations where the order is
-inferred. Costs up to two passes over all rows a proposal, most of which end before the first.
+coefficients from normal approximations of the new sticks, and the ratio of an independence move
+(`pasb.moves.independence`) decides, which leaves the posterior invariant. Applies to models with
+normal approximations where the order is inferred. Costs up to two passes over all rows a proposal,
+most of which end before the first.
 """
 
 from __future__ import annotations

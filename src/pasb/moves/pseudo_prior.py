@@ -3,9 +3,10 @@
 Changes the parameters of the last category in the order, and the column `reference` of the order
 table. Under the exact scheme the reference's coefficients are no part of the model; they are drawn
 from the normal approximation of its one-against-the-rest regression, whose log-ratio to the prior
-enters the swaps (Carlin and Chib 1995). Such coefficients make a swap of the reference plausible,
-which those from the prior hardly ever are. Applies to models with normal approximations where the
-order is inferred. Costs one pass over all rows.
+enters the swaps (Carlin and Chib 1995). So posterior times pseudo-prior is left invariant. Such
+coefficients make a swap of the reference plausible, which those from the prior hardly ever do.
+Applies to models with normal approximations where the order is inferred. Costs one pass over all
+rows.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """New coefficients for every stick, proposed from its normal approximation; the order stays.
 
 Changes the coefficients and precisions of the categories on sticks. An independence move
-(`pasb.moves.independence`) for one stick after the other. Applies to models with normal
-approximations. Costs a pass over all rows for each stick; sticks run side by side where there are
-idle threads.
+(`pasb.moves.independence`) for one stick after the other leaves the posterior given the order
+invariant. Applies to models with normal approximations. Costs a pass over all rows for each stick;
+sticks run side by side where there are idle threads.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Changes the order. The pair of sticks is drawn uniformly, as in the paper, and the swap is accepted
 with the Metropolis ratio of the likelihoods, times that of pseudo-prior over prior where the
-reference changes. By the order table (`pasb.orders.table`) a proposal costs O(S) whatever the
-number of rows, so hundreds of them are made in a sweep. Applies to every model where the order is
-inferred.
+reference changes. So posterior times pseudo-prior is left invariant. By the order table
+(`pasb.orders.table`) a proposal costs O(S) whatever the number of rows, so hundreds of them are
+made in a sweep. Applies to every model where the order is inferred.
 """
 
 from __future__ import annotations

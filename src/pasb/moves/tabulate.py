@@ -1,8 +1,8 @@
 """Fill the table from which the likelihood of every order follows.
 
-Changes no parameter and no order: it brings the order table up to date, which the moves behind it
-read (`pasb.orders.table`). Applies to every model. Costs one pass over all rows for each category
-whose parameters changed.
+Changes no parameter and no order, so it leaves every distribution invariant: it brings the order
+table up to date, which the moves behind it read (`pasb.orders.table`). Applies to every model.
+Costs one pass over all rows for each category whose parameters changed.
 """
 
 from __future__ import annotations

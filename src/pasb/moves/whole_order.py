@@ -10,8 +10,9 @@ the others draw them from their normal approximation q(. | c, R). With
 the order given all these vectors has a probability proportional to the product of w over its
 sticks (a pseudo-prior for every stick: Carlin and Chib 1995). That is the lattice of
 `pasb.orders.lattice` with weights in the place of evidences, so the order can be drawn from all
-S! exactly. Latents and precisions are integrated out. Applies to logistic and robit sticks with
-few enough categories for the lattice. Costs a pass over the rows of all S 2^(S-1) sticks.
+S! exactly, which leaves the posterior invariant. Latents and precisions are integrated out. Applies
+to logistic and robit sticks with few enough categories for the lattice. Costs a pass over the rows
+of all S 2^(S-1) sticks.
 """
 
 from __future__ import annotations

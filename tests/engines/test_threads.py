@@ -1,4 +1,4 @@
-"""Threads that help within a sweep: the same draws, errors that arrive, an end in every case."""
+"""Chains in threads: the same draws for any number, errors that arrive, an end in every case."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ import numpy as np
 import pytest
 
 from pasb.binary import Logistic, Robit, Softplus, SupportVector
-from pasb.binary.linear_kernels import present_predictors
 from pasb.engines.threads import ThreadEngine
-from pasb.numerics.helpers import Helpers, TaskRunner, one_by_one
-from pasb.numerics.rows import Rows, linear_predictors, padded
-from pasb.numerics.work_space import WorkSpaces
+from pasb.numerics.helpers import TaskRunner
+from pasb.numerics.rows import Rows
 from pasb.sampling import sweep
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.run import sample
-from pasb.sticks import ABSENT, FAILURE
 
 MODELS = {
     "logistic": Logistic(),
@@ -70,49 +67,6 @@ def test_draws_do_not_depend_on_the_number_of_threads(name, monkeypatch):
                 assert np.array_equal(values, other.parameters[key])
 
 
-def test_tasks_lead_to_others_and_each_runs_once():
-    done, lock = [], threading.Lock()
-
-    def leaf(k):
-        time.sleep(0.001)
-        with lock:
-            done.append(k)
-
-    def branch(k):
-        leaf(k)
-        return [partial(leaf, 10 * k + j) for j in range(3)]
-
-    expected = sorted([*range(1, 6), *(10 * k + j for k in range(1, 6) for j in range(3))])
-    for n_free in (0, 1, 3):
-        done.clear()
-        with Helpers(n_free) as helpers:
-            helpers.run([partial(branch, k) for k in range(1, 6)])
-            assert sorted(done) == expected
-    done.clear()
-    one_by_one([partial(branch, 1)])
-    assert done == [1, 10, 11, 12]
-
-
-def test_what_a_task_raises_arrives_when_no_other_runs():
-    running = []
-
-    def slow():
-        running.append(1)
-        time.sleep(0.05)
-        running.pop()
-
-    def wrong():
-        time.sleep(0.01)
-        raise ZeroDivisionError("on purpose")
-
-    with Helpers(2) as helpers:
-        for _ in range(3):
-            with pytest.raises(ZeroDivisionError, match="on purpose"):
-                helpers.run([slow, wrong, slow, slow, slow])
-            assert not running
-        helpers.run([slow, slow])  # and the threads are still there
-
-
 def test_threads_of_finished_chains_help(monkeypatch):
     """One chain waits before its last sweep, until it has the help of the other's thread."""
     problem = Problem(some_rows(), MODELS["softplus"], swaps_only=True)
@@ -147,21 +101,6 @@ def test_an_error_in_a_helped_chain_ends_the_run(monkeypatch):
         sample([problem], Schedule(0, 10, 1, 7), ThreadEngine(3))
 
 
-def test_work_spaces_are_lent_to_one_at_a_time():
-    spaces, made = WorkSpaces(), []
-
-    def make():
-        made.append(np.zeros(1))
-        return made[-1]
-
-    with spaces.lent("a", make) as first, spaces.lent("a", make) as second:
-        assert first is not second
-    with spaces.lent("a", make) as again, spaces.lent("b", make) as other:
-        assert any(again is space for space in (first, second))
-        assert other is made[2]
-    assert len(made) == 3
-
-
 @pytest.mark.parametrize("name", ["logistic", "robit"])
 def test_chains_that_take_turns_share_their_space(name, monkeypatch):
     """In turns of one sweep, with what another chain left there."""
@@ -175,35 +114,3 @@ def test_chains_that_take_turns_share_their_space(name, monkeypatch):
     assert np.array_equal(one.order, other.order)
     assert np.array_equal(one.log_likelihood, other.log_likelihood)
     assert np.array_equal(one.parameters["coef"], other.parameters["coef"])
-
-
-def test_a_predictor_does_not_depend_on_its_neighbours(seed):
-    """Vectors go through in pairs, and the last of an odd number alone."""
-    rng = np.random.default_rng(seed)
-    blocks = rng.normal(size=(2, 8, 256))
-    coef = padded(rng.normal(size=(5, 7)), 8)
-    together, alone = np.empty((2, 5, 512))
-    linear_predictors(blocks, coef, together)
-    for k in range(5):
-        linear_predictors(blocks, coef[k : k + 1], alone[k : k + 1])
-    assert np.array_equal(together, alone)
-    assert np.allclose(together[:, :256], coef @ blocks[0], rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("absent", "used"),
-    [([0], [0, 1, 2, 3, 4]), ([1], [0, 2, 3, 4]), ([1, 4], [0, 2, 3]), ([0, 1, 2], [2, 3, 4])],
-)
-def test_predictors_of_the_rows_that_are_present(absent, used, seed):
-    """As those of all rows; blocks without such a row are left alone."""
-    rng = np.random.default_rng(seed)
-    blocks, coef = rng.normal(size=(5, 8, 256)), rng.normal(size=8)
-    bounds = np.array([0, 100, 700, 700, 1000, 1100])
-    roles = np.full(5, FAILURE, dtype=np.int8)
-    roles[absent] = ABSENT
-    everyone, present = np.full((2, 5 * 256), np.nan)
-    linear_predictors(blocks, coef[None], everyone[None])
-    present_predictors(blocks, bounds, roles, coef, present)
-    same = present == everyone
-    assert [k for k in range(5) if same[256 * k : 256 * (k + 1)].all()] == used
-    assert np.isnan(present[~same]).all()

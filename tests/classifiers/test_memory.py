@@ -28,7 +28,7 @@ MODELS = {
     "logistic": StickLogisticClassifier(**SETTINGS),
     "softplus": SoftplusClassifier(n_experts=4, n_layers=3, direction="forward", **SETTINGS),
 }
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "peak_memory.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "peak_memory.py"
 
 
 def some_data(n_rows: int, n_columns: int, n_categories: int) -> tuple[np.ndarray, np.ndarray]:
