@@ -70,6 +70,7 @@ def test_every_layer_is_listed():
 
 # the beginning of a row of the page's table, what its problem is, the number of a sweep
 LISTS = [
+    ('softplus with `moves="mixed"`', {"model": Softplus(moves="mixed")}, 40),
     ("logistic or robit, order inferred, up to 8 classes", {}, FULL_EVERY + 1),
     ("the same, all other sweeps", {}, FULL_EVERY),
     ("the same, the sweep after a full one", {}, FULL_EVERY + 2),

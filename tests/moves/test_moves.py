@@ -21,6 +21,7 @@ from pasb.moves.gibbs import Gibbs
 from pasb.moves.move import Move, State, Tally
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
+from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
 from pasb.numerics.rows import Rows
@@ -50,8 +51,17 @@ RUNS = {
     "inferred": ({}, {}),
     "printed": ({"scheme": "paper"}, {"scheme": "paper"}),
     "softplus": ({"binary": Softplus(n_experts=1, n_layers=1)},) * 2,
+    "mixed": ({"binary": Softplus(n_experts=1, n_layers=1, moves="mixed")},) * 2,
 }
-KEEP_THE_ORDER = {Gibbs, Tabulate, Refresh, PseudoPrior, DrawReference, FitReference}
+KEEP_THE_ORDER = {
+    SoftplusTrajectory,
+    Gibbs,
+    Tabulate,
+    Refresh,
+    PseudoPrior,
+    DrawReference,
+    FitReference,
+}
 KEEP_THE_PARAMETERS = {Swap, Tabulate}
 ONLY_THE_REFERENCE = {PseudoPrior, DrawReference, FitReference}
 

@@ -65,6 +65,7 @@ class CudaEngine(Engine):
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
+        until = min(until, group[0].schedule.n_sweeps)
         deadline = monotonic() + seconds
         for chain in group:
             if chain.state is None:

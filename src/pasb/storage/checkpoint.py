@@ -43,7 +43,7 @@ from pasb.storage.segments import (
 )
 from pasb.storage.whole_file import is_temporary, sync_folder
 
-CHECKPOINT_FORMAT = 1
+CHECKPOINT_FORMAT = 2  # 2: the state holds the statistics of all moves
 MOST_DIFFERENCES = 8  # that a message lists
 
 _RUN = "run.pasb"
