@@ -218,9 +218,9 @@ def test_a_damaged_run_file(tmp_path):
 
 
 def test_other_versions(tmp_path, monkeypatch):
-    meta = {"checkpoint_format": 2, "fingerprint": FINGERPRINT}
+    meta = {"checkpoint_format": 99, "fingerprint": FINGERPRINT}
     store.write(tmp_path / "run.pasb", "checkpoint-run", meta, {})
-    with pytest.raises(CheckpointError, match="is of checkpoint format 2, and this pasb reads"):
+    with pytest.raises(CheckpointError, match="is of checkpoint format 99, and this pasb reads"):
         Checkpoint.open(tmp_path, FINGERPRINT)
     monkeypatch.setattr(file_format, "FORMAT_VERSION", 99)
     store.write(tmp_path / "run.pasb", "checkpoint-run", meta, {})

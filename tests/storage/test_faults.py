@@ -619,8 +619,8 @@ def test_a_sound_segment_that_is_no_state(name, stopped, tmp_path, change):
 def test_a_checkpoint_of_another_version(stopped, tmp_path, monkeypatch):
     folder = tmp_path / "run"
     shutil.copytree(stopped["logistic"], folder)
-    monkeypatch.setattr("pasb.storage.checkpoint.CHECKPOINT_FORMAT", 2)
-    with pytest.raises(CheckpointError, match=r"is of checkpoint format 1.*reads format 2"):
+    monkeypatch.setattr("pasb.storage.checkpoint.CHECKPOINT_FORMAT", 99)
+    with pytest.raises(CheckpointError, match=r"is of checkpoint format 2.*reads format 99"):
         fit(checkpoint=folder)
     monkeypatch.undo()
     monkeypatch.setattr(file_format, "FORMAT_VERSION", 0)

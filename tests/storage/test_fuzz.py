@@ -31,7 +31,7 @@ from pasb.covariates import tables
 from pasb.covariates.tables import TableError
 from pasb.errors import CheckpointError, FileFormatError
 from pasb.storage import store
-from pasb.storage.checkpoint import Checkpoint
+from pasb.storage.checkpoint import CHECKPOINT_FORMAT, Checkpoint
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pasb.errors.ConvergenceWarning", "ignore::RuntimeWarning"
@@ -432,7 +432,7 @@ def test_messages_quote_little_of_a_file(models, tmp_path):
         Checkpoint.peek(tmp_path)
     check_message(refused.value, tmp_path)
     many_keys = {f"{k}{long}": long for k in range(100)}
-    run = {"checkpoint_format": 1, "fingerprint": many_keys}
+    run = {"checkpoint_format": CHECKPOINT_FORMAT, "fingerprint": many_keys}
     store.write(tmp_path / "run.pasb", "checkpoint-run", run, {})
     (tmp_path / "kind.pasb").unlink()
     with pytest.raises(CheckpointError, match=r"and \d+ more") as refused:
@@ -562,7 +562,7 @@ def check_any_fingerprint(tmp_path_factory, meta):
 
 FINGERPRINTS = {
     "meta": st.fixed_dictionaries(
-        {"checkpoint_format": st.just(1) | json_values},
+        {"checkpoint_format": st.just(CHECKPOINT_FORMAT) | json_values},
         optional={
             "fingerprint": json_values
             | st.dictionaries(st.just("random_state") | st.text(max_size=5), json_values)
