@@ -21,7 +21,7 @@ from numba import cuda, njit
 from pasb.variates import scalar
 
 N = 2**20
-LAWS = {
+DISTRIBUTIONS = {
     "uniform": (scalar.uniform, 0),
     "normal": (scalar.normal, 0),
     "exponential": (scalar.exponential, 0),
@@ -38,25 +38,25 @@ LAWS = {
 }
 
 
-def bound(law, arguments: int):
+def bound(distribution, arguments: int):
     """The sampler as a function of (stream, h, c)."""
     if arguments == 0:
-        return lambda stream, h, c: law(stream)
+        return lambda stream, h, c: distribution(stream)
     if arguments == 1:
-        return lambda stream, h, c: law(stream, h)
+        return lambda stream, h, c: distribution(stream, h)
     if arguments == 2:
-        return lambda stream, h, c: law(stream, h, abs(c) + 1e-3)
+        return lambda stream, h, c: distribution(stream, h, abs(c) + 1e-3)
     if arguments == -1:
-        return lambda stream, h, c: law(stream, 100, h)
+        return lambda stream, h, c: distribution(stream, 100, h)
     if arguments == -2:
-        return lambda stream, h, c: law(stream, 50, 0.3)
+        return lambda stream, h, c: distribution(stream, 50, 0.3)
     if arguments == -3:
-        return lambda stream, h, c: law(stream, c, np.inf)
-    return lambda stream, h, c: law(stream, 5.0, c, np.inf)
+        return lambda stream, h, c: distribution(stream, c, np.inf)
+    return lambda stream, h, c: distribution(stream, 5.0, c, np.inf)
 
 
 def compare(name: str, h, c) -> dict[str, float]:
-    sampler = njit(bound(*LAWS[name]))
+    sampler = njit(bound(*DISTRIBUTIONS[name]))
     key = np.uint64(scalar.stream_key(1, 0, 0, 0, 0, 0))
 
     @njit
@@ -99,7 +99,7 @@ def compare(name: str, h, c) -> dict[str, float]:
 def measure() -> dict[str, dict[str, float]]:
     rng = np.random.default_rng(0)
     h, c = np.exp(rng.uniform(-12, 3, N)), rng.normal(0, 3, N)
-    return {name: compare(name, h, c) for name in LAWS}
+    return {name: compare(name, h, c) for name in DISTRIBUTIONS}
 
 
 if __name__ == "__main__":

@@ -60,8 +60,8 @@ def distances(rng: np.random.Generator, greatest: float) -> dict[str, float]:
     def heavy_rows(linear_weights: NDArray) -> NDArray:
         out, p = np.empty(n), blocks.shape[1]
         work = np.empty((p, BLOCK)), np.empty((p, p)), np.empty(n), np.empty((n, n))
-        law = weights, linear_weights, used, alpha, centre
-        draw_with_heavy_rows(blocks, *law, KEY, *work, out)
+        given = weights, linear_weights, used, alpha, centre
+        draw_with_heavy_rows(blocks, *given, KEY, *work, out)
         return out
 
     out = {}

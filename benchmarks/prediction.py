@@ -25,7 +25,7 @@ CASES = {
 
 
 def predictor_of(model, n_draws: int, rng: np.random.Generator) -> Predictor:
-    """Draws from the prior, which are as dear as any others."""
+    """Draws from the prior, which are as expensive as any others."""
     each = [model.simulate(COLUMNS, rng) for _ in range(n_draws * CATEGORIES)]
     parameters = {
         name: np.stack([one[name] for one in each]).reshape(

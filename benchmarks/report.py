@@ -96,7 +96,7 @@ def write(
 ) -> None:
     """Measure the parts named, one after the other; `expected` holds the seconds they take.
 
-    The file is written anew after each part, and a part that fails is said to have failed, so
+    The file is written again after each part, and a part that fails is said to have failed, so
     neither that nor an interruption loses the others.
     """
     import pasb

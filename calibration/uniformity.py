@@ -1,9 +1,9 @@
 """Whether ranks are uniform: the ECDF and its simultaneous bands, exactly.
 
 Of n ranks in 0..L, the number at most k is binomial under uniformity. A rank histogram is judged
-by the smallest two-sided binomial p-value over all k, and the law of that minimum is that of
-one path staying between bounds (Sailynoja, Burkner and Vehtari 2022). They simulate it; here it is
-computed: counts per rank are independent Poisson variables given their sum, so the probability
+by the smallest two-sided binomial p-value over all k, and the distribution of that minimum is that
+of one path staying between bounds (Sailynoja, Burkner and Vehtari 2022). They simulate it; here it
+is computed: counts per rank are independent Poisson variables given their sum, so the probability
 that the path stays inside is a chain of convolutions. That reaches far into the tail, which a
 correction for hundreds of tests needs.
 """
