@@ -52,7 +52,7 @@ class Move(ABC):
     #: what it counts
     statistics: tuple[str, ...] = ()
 
-    #: whether it leaves the log-likelihood of the state up to date
+    #: whether it leaves the log-likelihood of the state, and the guards' counts, up to date
     evaluates: ClassVar[bool] = False
 
     #: where it counts, one number for each of `statistics`

@@ -12,12 +12,13 @@ most of which end before the first.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.evidences import members
 from pasb.moves.independence import CHOICE, NEIGHBOURS, Independence, independence_move
-from pasb.moves.move import Move, State
+from pasb.moves.move import Move, State, place_of
 from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import stream_key, uniform_at
 
@@ -28,15 +29,29 @@ ZERO = np.int64(0)
 
 
 class Neighbours(Move):
-    """Proposals to swap neighbours, `n_proposals` a sweep."""
+    """Proposals to swap neighbours, `n_proposals` a sweep.
+
+    `known` are the approximations of all sticks there can be, and where to find them; without
+    them they are made when a proposal needs them.
+    """
 
     statistics = ("neighbours_proposed", "neighbours_accepted")
 
-    def __init__(self, propose: Independence, approximations: Approximations, n_proposals: int):
+    def __init__(
+        self,
+        propose: Independence,
+        approximations: Approximations,
+        n_proposals: int,
+        known: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
+    ):
         super().__init__()
         self.propose, self.approximations, self.n = propose, approximations, n_proposals
+        self.known = known
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
+        if self.known is not None:
+            self._swap_known(state, keys)
+            return
         order = state.order
         for number in range(self.n):
             sticks = np.empty((4, 3), dtype=np.int64)
@@ -51,6 +66,25 @@ class Neighbours(Move):
             if accepted:
                 order[a], order[a + 1] = order[a + 1], order[a]
             self.counted += 1, accepted
+
+    def _swap_known(self, state: State, keys: Keys) -> None:
+        propose, sampler = self.propose, self.propose.sampler
+        sticks, gaussian_of = np.empty((4, 3), dtype=np.int64), np.empty(4, dtype=np.int64)
+        place, plain = place_of(state, propose.table), tuple(keys)
+        with sampler.space() as space:
+            for number in range(self.n):
+                at = swap_neighbours(
+                    sampler.regression,
+                    propose.forward,
+                    place,
+                    self.known,
+                    space.proposed,
+                    plain,
+                    number,
+                    sticks,
+                    gaussian_of,
+                )
+                self.counted += 1, at >= 0
 
 
 @kernel
@@ -74,14 +108,15 @@ def choose_neighbours(order, keys, number, sticks):
 
 
 @kernel
-def swap_neighbours(regression, forward, place, gaussians, index, proposed, keys, number, sticks):
+def swap_neighbours(regression, forward, place, known, proposed, keys, number, sticks, gaussian_of):
     """One proposal, where all approximations are known; where the first was, or -1 if rejected.
 
-    ``index[c, R]`` is the row of `gaussians` of category c with the set R behind it.
+    `known` are the approximations, and ``index[c, R]``, the row of category c with the set R
+    behind it; `sticks` (4, 3) and `gaussian_of` (4) are work space.
     """
+    gaussians, index = known
     order = place[0]
     a, n_changed = choose_neighbours(order, keys, number, sticks)
-    gaussian_of = np.empty(4, dtype=np.int64)
     behind = 0
     for j in range(a + 2, order.shape[0]):
         behind |= 1 << order[j]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
+from pasb.binary.precisions import GREATEST_PRECISION, LEAST_PRECISION, n_at_bounds
 from pasb.binary.stretch import stretch
 from pasb.moves.mirror import mirror
 from pasb.moves.move import Move, State, place_of
@@ -94,6 +95,13 @@ class Whitened(Move):
             np.zeros((5, n_padded)),
         )
 
+        self.scratch = (  # roles, and sticks and approximations of a swap of neighbours
+            np.zeros(n_categories, dtype=np.int8),
+            np.zeros((4, 3), dtype=np.int64),
+            np.zeros(4, dtype=np.int64),
+        )
+        self.n_bounded = np.zeros(1, dtype=np.int64)
+
     def forget(self) -> None:
         """Another move changed the coefficients: slopes and sums have to be computed again."""
         self.known[:] = -1
@@ -109,10 +117,15 @@ class Whitened(Move):
                 self.index,
                 self.cached,
                 self.work,
+                self.scratch,
                 space.proposed,
                 self.counted,
+                self.n_bounded,
                 tuple(keys),
             )
+        if self.n_bounded[0]:
+            self.sampler.count("bounded_precisions", int(self.n_bounded[0]))
+            self.n_bounded[0] = 0
 
 
 @kernel
@@ -125,16 +138,21 @@ def whitened_sweep(
     index,
     cached,
     work,
+    scratch,
     proposed,
     counted,
+    n_bounded,
     keys,
 ):
-    """The moves of `Whitened` one after the other; the log-likelihood."""
-    order, coef, _, accept, reject = place
+    """The moves of `Whitened` one after the other; the log-likelihood.
+
+    `n_bounded` counts the precisions of sticks that are at a bound in the end.
+    """
+    order, coef, precision, accept, reject = place
+    roles, sticks, gaussian_of = scratch
     n_categories, n = coef.shape
     last = n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
-    roles = np.empty(n_categories, dtype=np.int8)
     work[0][n:] = 0.0
     behind = 2**n_categories - 1 if infers else 0
     for stick in range(last):
@@ -146,15 +164,16 @@ def whitened_sweep(
         follow_stick(regression, gaussians, at, place, cached, work, proposed, counted, keys)
     if infers:
         mirror_last(place, index, cached, counted, keys)
-        sticks = np.empty((4, 3), dtype=np.int64)
+        known = (gaussians, index)
         for proposal in range(last):
             a = swap_neighbours(
-                regression, forward, place, gaussians, index, proposed, keys, proposal, sticks
+                regression, forward, place, known, proposed, keys, proposal, sticks, gaussian_of
             )
             counted[6] += 1
             if a >= 0:
                 counted[7] += 1
                 cached[0][order[a]] = cached[0][order[a + 1]] = -1
+    n_bounded[0] += n_at_bounds(precision, order[:last], LEAST_PRECISION, GREATEST_PRECISION)
     return order_log_likelihood(accept, reject, order)
 
 

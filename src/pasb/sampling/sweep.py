@@ -148,8 +148,10 @@ class Sweeper:
         if problem.swaps_only:
             return [gibbs, tabulate, refresh, pseudo_prior, swap], printed
         # beyond the lattice every proposal may cost two new approximations
-        n_proposals = 1 if approximations.lattice() is None else problem.rows.n_categories - 1
-        neighbours = Neighbours(propose, approximations, n_proposals)
+        neighbours = Neighbours(propose, approximations, 1)
+        if approximations.lattice() is not None:
+            n_proposals, known = problem.rows.n_categories - 1, approximations.all_gaussians(None)
+            neighbours = Neighbours(propose, approximations, n_proposals, known)
         return [gibbs, Mirror(), tabulate, refresh, neighbours, pseudo_prior, swap], printed
 
     def _compiled_moves(self) -> tuple[Whitened | None, WholeOrder | None]:
@@ -211,4 +213,4 @@ class Sweeper:
             state.log_likelihood = self.table.log_likelihood(state.order)
             if self.whitened is not None:
                 self.whitened.forget()
-        self.sampler.watch(state.parameters, state.order[:-1])
+            self.sampler.watch(state.parameters, state.order[:-1])
