@@ -97,8 +97,9 @@ def value_and_gradient(blocks, labels, used, coef, log_weight, psi, log_q, grad_
             shares(log_q[k, n_layers], log_weight[k], log_rate, slope, down)
             grad_weight[k] += np.sum(down)
             for t in range(n_layers - 1, -1, -1):
-                slopes_of_layer(psi[k, t], log_q[k, t + 1], psi[k, t])
-                down *= psi[k, t]
+                # not in place, which the compiler would not vectorise
+                slopes_of_layer(psi[k, t], log_q[k, t + 1], work)
+                down *= work
                 psi[k, t] = down
         grad_coef += np.dot(flat, blocks[b].T)
     return total

@@ -53,7 +53,7 @@ class SoftplusClassifier(AutomaticRate):
         ``precision_shape=1e-6``.
     moves : {"gibbs", "mixed"}, default="gibbs"
         "mixed" adds trajectories on the posterior with all latents integrated out. A sweep then
-        takes ten to fifty times as long, and goes much further: a few hundred of them reach
+        takes ten to thirty times as long, and goes much further: a few hundred of them reach
         likelihoods that thousands of Gibbs updates do not. Needs ``engine="cpu"``.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
