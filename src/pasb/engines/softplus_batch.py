@@ -83,7 +83,7 @@ class SoftplusBatch(SoftplusArrays):
             stick_keys[:, :, :2] = keys[:, None]
             stick_keys[:, :, 2] = np.arange(s)
             self._put("stick_keys", stick_keys[:, : self.n_sticks].reshape(-1, 3).copy())
-            self._put("reference_names", stick_keys[:, -1].copy())
+            self._put("reference_keys", stick_keys[:, -1].copy())
 
     def _predict(self, layer: int) -> None:
         out = self._by_table("psi", layer)
@@ -228,7 +228,7 @@ class SoftplusBatch(SoftplusArrays):
                 THREADS,
                 *("hypers", ard, shape, "rate_prior", "widths", "references"),
                 *(
-                    "reference_names",
+                    "reference_keys",
                     "sweep",
                     "coef",
                     "weight",
