@@ -3,7 +3,9 @@
 ``make bench``, or ``python benchmarks/run.py [NAME ...] [--to FILE]``. Figures that decide anything
 are ratios within one run; the machine's own speed cancels. A part that fails does not stop the
 others. ``python benchmarks/report.py OLD.json NEW.json`` compares two files. What concerns the
-order takes longer and has its own command, ``python benchmarks/orders.py``.
+order takes longer and has its own command, ``python benchmarks/orders.py``. Convergence and
+accuracy are measured on two small tables here, on many by ``benchmarks/convergence.py`` and
+``benchmarks/accuracy.py``.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ PARTS = {  # their modules, and about how many seconds they take on two cores
     "start": ("start", 20),
     "diagnostics": ("diagnostics", 20),
     "mixing": ("mixing", 150),
+    "convergence": ("convergence", 60),
+    "accuracy": ("accuracy", 60),
     "peers": ("peers", 1000),
 }
 
