@@ -33,6 +33,7 @@ from scores import best_temperature, calibration_error, error_rate, log_loss
 from stick_models import STICK_MODELS, load_kernels, stick_model
 
 MODELS = (*STICK_MODELS, *PEERS)
+USES = {"in all": ("choose", "report"), "to choose": ("choose",), "to report": ("report",)}
 SHOWN = {
     "error": "error, %",
     "log_loss": "log loss",
@@ -109,14 +110,14 @@ def ranks(lines: list[dict], models: list[str]) -> dict[str, dict]:
     groups = job_lines.by_model_and_set(shared_by_all(lines, models))
     sets = list(dict.fromkeys(name for _, name in groups))
     found: dict[str, dict] = {model: {} for model in models}
-    for use in ("choose", "report"):
-        own = [name for name in sets if tables.SOURCES[name].use == use]
+    for use, chosen in USES.items():
+        own = [name for name in sets if tables.SOURCES[name].use in chosen]
         for key, head in (("log_loss", "log loss"), ("error", "error")):
             if own:
                 losses = [[job_lines.mean_of(groups[m, s], key) for m in models] for s in own]
                 means = rankdata(losses, axis=1).mean(axis=0)
                 for model, rank in zip(models, means, strict=True):
-                    found[model][f"rank by {head}, {len(own)} to {use}"] = f"{rank:.2f}"
+                    found[model][f"rank by {head}, {len(own)} {use}"] = f"{rank:.2f}"
     return found
 
 
@@ -146,7 +147,7 @@ def compare(old: list[dict], new: list[dict]) -> None:
     before, after = map(job_lines.by_model_and_set, job_lines.common_lines(old, new))
     for model in dict.fromkeys(model for model, _ in before):
         figures: dict[str, dict] = {}
-        ratios: dict[str, dict[str, float]] = {"choose": {}, "report": {}}
+        ratios: dict[str, float] = {}
         for which, name in before:
             if which != model:
                 continue
@@ -155,13 +156,14 @@ def compare(old: list[dict], new: list[dict]) -> None:
                 for side in (before, after)
             )
             ratio = b["log_loss"] / a["log_loss"] if a["log_loss"] else math.nan
-            ratios[tables.SOURCES[name].use][name] = ratio
+            ratios[name] = ratio
             heads = {head: f"{a[key]:.3g} > {b[key]:.3g}" for key, head in SHOWN.items()}
             figures[name] = {"new / old log loss": f"{ratio:.3f}"} | heads
-        for use, found in ratios.items():
+        for use, chosen in USES.items():
+            found = {k: ratio for k, ratio in ratios.items() if tables.SOURCES[k].use in chosen}
             if found:
                 worst = max(found, key=found.__getitem__)
-                figures[f"{len(found)} to {use}"] = {
+                figures[f"{len(found)} {use}"] = {
                     "new / old log loss, median": f"{np.median(list(found.values())):.3f}",
                     "largest": f"{found[worst]:.3f} ({worst})",
                 }

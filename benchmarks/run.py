@@ -25,8 +25,8 @@ PARTS = {  # their modules, and about how many seconds they take on two cores
     "start": ("start", 20),
     "diagnostics": ("diagnostics", 20),
     "mixing": ("mixing", 150),
-    "convergence": ("convergence", 60),
-    "accuracy": ("accuracy", 60),
+    "convergence": ("convergence", 50),
+    "accuracy": ("accuracy", 50),
     "peers": ("peers", 1000),
 }
 

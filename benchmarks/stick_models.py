@@ -42,9 +42,11 @@ def load_kernels(name: str, settings: dict) -> None:
     """Load the compiled code by a tiny fit, so that no fit that is timed does."""
     part = pasb.datasets.load("iris").partition(0)
     model = stick_model(name, settings, seed=0, threads=1)
-    short = {"n_warmup": 40, "n_draws": 8, "n_chains": 1, "stack_sweeps": 8}
+    short: dict = {"n_warmup": 40, "n_draws": 8, "n_chains": 1, "stack_sweeps": 8}
     if name == "StickSVM":
         short["width"] = 0.25
+    if not isinstance(settings.get("order", ""), str):  # one of other classes
+        short["order"] = "infer"
     model.set_params(**{key: value for key, value in short.items() if key in model.get_params()})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
