@@ -15,7 +15,7 @@ keys of the random numbers: it draws the latents of these rows and returns sums 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -221,3 +221,14 @@ class BinaryModel(BaseEstimator, ABC):
     @abstractmethod
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:
         """Draw one category's parameters from the prior."""
+
+    def simulate_categories(
+        self, n_columns: int, n_categories: int, rng: np.random.Generator
+    ) -> Parameters:
+        """Draw the parameters of all categories, which may have some in common."""
+        return stacked([self.simulate(n_columns, rng) for _ in range(n_categories)])
+
+
+def stacked(each: Sequence[Parameters]) -> Parameters:
+    """Parameters of several categories as arrays whose first axis is the category."""
+    return {name: np.array([own[name] for own in each], dtype=np.float64) for name in each[0]}

@@ -44,12 +44,17 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.binary_model import BinaryModel, Parameters
+from pasb.binary.binary_model import BinaryModel, Parameters, stacked
 from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
-from pasb.binary.softplus_posterior import free_coordinates
-from pasb.binary.softplus_prior import LEAST_PRECISION, LEAST_RATE
+from pasb.binary.softplus_posterior import position_of
+from pasb.binary.softplus_prior import (
+    FIRST_MEAN_RATE,
+    LEAST_PRECISION,
+    LEAST_RATE,
+    MEAN_RATE_PRIOR,
+)
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.numerics.adaptation import first_record
 from pasb.numerics.rows import BLOCK, Rows, padded
@@ -72,11 +77,14 @@ class Softplus(BinaryModel):
         each its own with a gamma prior.
     shape : float, default=2.0
         Shape of the gamma prior of the precisions.
-    rate : float or pair of floats, default=8.0
+    rate : "shared", float or pair of floats, default=8.0
         Rate of the gamma prior of the precisions. A pair is the shape and rate of a gamma
-        prior that the rate of each layer of each expert has in its turn. The paper's choice,
-        ``shape=1e-6, rate=(1, 1)``, is nearly improper: a coefficient of zero with infinite
-        precision is then an absorbing state.
+        prior that the rate of each layer of each expert has in its turn. With "shared" that
+        prior is exponential, and its mean is a parameter of its own, shared by all categories
+        and sampled with the rest: a wide prior, so that the data choose the scale of the
+        coefficients (`pasb.moves.mean_rate`). The paper's choice, ``shape=1e-6, rate=(1, 1)``,
+        is nearly improper: a coefficient of zero with infinite precision is then an absorbing
+        state.
     mass_shape, mass_rate : float, default=1.0, 1.0
         Gamma prior of gamma_0, the mass of the gamma process.
     scale_shape, scale_rate : float, default=1.0, 1.0
@@ -92,11 +100,11 @@ class Softplus(BinaryModel):
     """
 
     has_fits = True
-    kept = ("coef", "weight", "active")
     axes: ClassVar[dict[str, tuple[str, ...]]] = {
         "coef": ("expert", "layer", "column"),
         "weight": ("expert",),
         "active": ("expert",),
+        "mean_rate": (),
     }
 
     def __init__(
@@ -106,7 +114,7 @@ class Softplus(BinaryModel):
         n_layers: int = 3,
         precision: float | str = "ard",
         shape: float = 2.0,
-        rate: float | tuple[float, float] = 8.0,
+        rate: float | str | tuple[float, float] = 8.0,
         mass_shape: float = 1.0,
         mass_rate: float = 1.0,
         scale_shape: float = 1.0,
@@ -126,6 +134,11 @@ class Softplus(BinaryModel):
         self.moves = moves
         self.prune = prune
 
+    @property
+    def kept(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The parameters that a kept draw holds."""
+        return ("coef", "weight", "active", *(("mean_rate",) if self.shares_rate else ()))
+
     def check(self) -> None:  # noqa: D102
         for name in ("n_experts", "n_layers"):
             value = getattr(self, name)
@@ -136,10 +149,11 @@ class Softplus(BinaryModel):
                 f"precision must be 'ard' or a positive number, not {self.precision!r}"
             )
         rate = self.rate
-        if not _positive(rate) and not (
-            isinstance(rate, tuple | list) and len(rate) == 2 and all(map(_positive, rate))
-        ):
-            raise ValueError(f"rate must be a positive number or a pair of them, not {rate!r}")
+        pair = isinstance(rate, tuple | list) and len(rate) == 2 and all(map(_positive, rate))
+        if not pair and not _positive(rate) and rate != "shared":
+            raise ValueError(
+                f"rate must be 'shared', a positive number or a pair of them, not {rate!r}"
+            )
         for name in ("shape", "mass_shape", "mass_rate", "scale_shape", "scale_rate"):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
@@ -154,30 +168,66 @@ class Softplus(BinaryModel):
         """What trajectories know of a category before the first one; nothing without them."""
         if self.moves != "mixed":
             return {}
-        return {"adaptation": first_record(free_coordinates(own, self.rate_prior[0] > 0))}
+        return {"adaptation": first_record(len(position_of(own)))}
+
+    @property
+    def shares_rate(self) -> bool:
+        """Whether the mean of the rates is a parameter."""
+        return self.precision == "ard" and isinstance(self.rate, str)
 
     @property
     def rate_prior(self) -> tuple[float, float]:
-        """Shape and rate of the prior of the rates; zeros when the rate is a number."""
+        """Shape and rate of the prior of the rates; zeros when the rate is a number.
+
+        Where their mean is a parameter, this is the prior with which chains start.
+        """
         if isinstance(self.rate, tuple | list):
             return float(self.rate[0]), float(self.rate[1])
-        return 0.0, 0.0
+        return (1.0, 1.0 / FIRST_MEAN_RATE) if self.shares_rate else (0.0, 0.0)
+
+    @property
+    def first_rate(self) -> float:
+        """The rate with which chains and penalised fits start."""
+        a, b = self.rate_prior
+        if a > 0:
+            return a / b
+        return FIRST_MEAN_RATE if isinstance(self.rate, str) else float(self.rate)  # type: ignore[arg-type]
 
     def sampler(self, rows: Rows) -> SoftplusSampler:  # noqa: D102
         return SoftplusSampler(self, rows)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
         n_experts = int(self.n_experts)
-        return {
+        shapes: dict[str, tuple[int, ...]] = {
             "coef": (n_experts, int(self.n_layers), n_columns),
             "weight": (n_experts,),
             "active": (n_experts,),
+            "mean_rate": (),
         }
+        return {name: shapes[name] for name in self.kept}
 
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
+        return self._simulate(n_columns, rng, self._mean_rate(rng))
+
+    def simulate_categories(  # noqa: D102
+        self, n_columns: int, n_categories: int, rng: np.random.Generator
+    ) -> Parameters:
+        mean_rate = self._mean_rate(rng)
+        return stacked([self._simulate(n_columns, rng, mean_rate) for _ in range(n_categories)])
+
+    def _mean_rate(self, rng: np.random.Generator) -> float:
+        """The mean of the rates from its prior, where it has one."""
+        if not self.shares_rate:
+            return 0.0
+        shape, rate = MEAN_RATE_PRIOR
+        return 1 / max(rng.gamma(shape, 1 / rate), LEAST_RATE)
+
+    def _simulate(
+        self, n_columns: int, rng: np.random.Generator, mean_rate: float
+    ) -> Parameters:
         n_experts, n_layers = int(self.n_experts), int(self.n_layers)
-        a, b = self.rate_prior
-        rate = np.full((n_experts, n_layers), a or self.rate, dtype=np.float64)
+        a, b = (1.0, 1 / mean_rate) if self.shares_rate else self.rate_prior
+        rate = np.full((n_experts, n_layers), self.first_rate)
         if a > 0:
             rate = np.maximum(rng.gamma(a, 1 / b, rate.shape), LEAST_RATE)
         shape = (n_experts, n_layers, n_columns)
@@ -198,6 +248,8 @@ class Softplus(BinaryModel):
             "scale": np.array([scale]),
             "idle": np.zeros(n_experts),
         }
+        if self.shares_rate:
+            own["mean_rate"] = np.array(mean_rate)
         return own | self.first_adaptation(own)
 
     def log_probabilities(  # noqa: D102
@@ -214,9 +266,9 @@ class Softplus(BinaryModel):
         return log_success.reshape(shape), log_failure.reshape(shape)
 
     def penalised_fits(self, rows: Rows) -> SoftplusFits:  # noqa: D102
-        a, b = self.rate_prior
-        rate = a / b if a > 0 else float(self.rate)  # type: ignore[arg-type]
-        precision = self.shape / rate if self.precision == "ard" else float(self.precision)
+        precision = (
+            self.shape / self.first_rate if self.precision == "ard" else float(self.precision)
+        )
         # a nearly improper prior would be no penalty at all
         precision = max(precision, LEAST_PENALTY)
         return SoftplusFits(rows, int(self.n_experts), int(self.n_layers), precision)

@@ -117,11 +117,18 @@ class SoftplusFits(PenalisedFits):
     n_experts, n_layers : int
     precision : float
         Of the normal priors.
+    most_steps : int, default=MOST_STEPS
     """
 
-    def __init__(self, rows: Rows, n_experts: int, n_layers: int, precision: float):
-        self.rows = rows
-        self.precision = precision
+    def __init__(
+        self,
+        rows: Rows,
+        n_experts: int,
+        n_layers: int,
+        precision: float,
+        most_steps: int = MOST_STEPS,
+    ):
+        self.rows, self.precision, self.most_steps = rows, precision, most_steps
         self.shape = (n_experts, n_layers, rows.n_columns)
         n_blocks, n_padded, _ = rows.blocks.shape
         self.labels = np.zeros(n_blocks * BLOCK, dtype=np.int8)
@@ -143,7 +150,11 @@ class SoftplusFits(PenalisedFits):
     ) -> tuple[float, NDArray[np.float64]]:
         mark_rows(self.rows.bounds, roles, self.labels, self.used)
         found = minimize(
-            self._objective, start, jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS}
+            self._objective,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": self.most_steps},
         )
         return -float(found.fun), found.x
 

@@ -39,14 +39,6 @@ def position_of(own: Parameters) -> NDArray[np.float64]:
     return np.concatenate([own["coef"].ravel(), *logs])
 
 
-def free_coordinates(own: Parameters, sampled_rates: bool) -> NDArray[np.bool_]:
-    """Which coordinates of a position may move: all but rates that have no prior."""
-    n_coef, n_weights, n_rates = own["coef"].size, own["weight"].size, own["rate"].size
-    free = np.ones(n_coef + n_weights + n_rates + 2, dtype=np.bool_)
-    free[n_coef + n_weights : n_coef + n_weights + n_rates] = sampled_rates
-    return free
-
-
 def take_position(position: NDArray[np.float64], own: Parameters, sampled_rates: bool) -> None:
     """Write a position into one category's parameters."""
     n = own["coef"].size

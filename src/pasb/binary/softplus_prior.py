@@ -18,6 +18,10 @@ from pasb.variates.scalar import crt, gamma, log_gamma, normal, open_stream, str
 
 # Reached by near-improper priors only, which would go on to zero and infinity
 LEAST_PRECISION, LEAST_RATE = 1e-12, 1e-100
+# Where the mean of the rates is a parameter, its inverse has this gamma prior: the scale of the
+# coefficients is then the inverse of a half-normal variable, with a median of 3 and a heavy tail.
+MEAN_RATE_PRIOR = (0.5, 2.0)
+FIRST_MEAN_RATE = 8.0
 NONE, ALL = np.int64(0), np.int64(1)
 LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underflow
 
@@ -81,6 +85,13 @@ def draw_rate(stream, n, total, shape, rate_prior):
     """The rate of `n` precisions with the sum `total`."""
     draw, _ = gamma(stream, rate_prior[0] + n * shape)
     return max(draw / (rate_prior[1] + total), LEAST_RATE)
+
+
+@kernel
+def draw_mean_rate(key, n, total, prior):
+    """The mean of `n` exponential rates with the sum `total`; `prior` is that of its inverse."""
+    draw, _ = gamma(open_stream(key, np.int64(0)), prior[0] + n)
+    return 1.0 / max(draw / (prior[1] + total), LEAST_RATE)
 
 
 @kernel

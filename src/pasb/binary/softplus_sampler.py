@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear_kernels import standard_normals
 from pasb.binary.precisions import GREATEST_PRECISION, PrecisionSampler
+from pasb.binary.softplus_fit import SoftplusFits
 from pasb.binary.softplus_kernels import COEFFICIENTS
 from pasb.binary.softplus_link import link_space, log_sums_of, log_weights
 from pasb.binary.softplus_prior import (
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 
 PRUNED_AFTER = 100  # updates in a row without an active row
+START_STEPS = 100  # of a penalised fit from which a chain starts
+START_LOG_WEIGHTS = (-8.0, 8.0)
 
 
 class SoftplusSampler(PrecisionSampler):
@@ -45,7 +48,7 @@ class SoftplusSampler(PrecisionSampler):
         self.rows = rows
         self.ard = model.precision == "ard"
         self.shape = float(model.shape)
-        self.rate_prior = np.array(model.rate_prior)
+        self.given_rate_prior = np.array(model.rate_prior)
         self.hypers = np.array(
             [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate], dtype=float
         )
@@ -59,6 +62,12 @@ class SoftplusSampler(PrecisionSampler):
         self.summed_coef = np.full((n_categories, *self.size), np.nan)
         self.summed_weight = np.full((n_categories, n_experts), np.nan)
 
+    def rate_prior(self, own: Parameters) -> NDArray[np.float64]:
+        """Shape and rate of the prior of a category's rates; zeros where they are fixed."""
+        if self.model.shares_rate:
+            return np.array([1.0, 1 / own["mean_rate"]])
+        return self.given_rate_prior
+
     def reserve(self, n_threads: int) -> None:  # noqa: D102
         reserve_spaces(self.rows, self.size, n_threads)
 
@@ -68,8 +77,7 @@ class SoftplusSampler(PrecisionSampler):
         for s in range(n_categories):
             standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         full = (n_categories, *self.size)
-        a, b = self.model.rate_prior
-        rate = a / b if a > 0 else float(self.model.rate)  # type: ignore[arg-type]
+        rate = self.model.first_rate
         precision = self.shape / rate if self.ard else float(self.model.precision)
         parameters = {
             "coef": coef.reshape(full) / np.sqrt(n),
@@ -81,10 +89,27 @@ class SoftplusSampler(PrecisionSampler):
             "scale": np.ones((n_categories, 1)),
             "idle": np.zeros((n_categories, n_experts)),
         }
+        if self.model.shares_rate:
+            parameters["mean_rate"] = np.full(n_categories, rate)
         first = {name: values[0] for name, values in parameters.items()}
         for name, record in self.model.first_adaptation(first).items():
             parameters[name] = np.tile(record, (n_categories, 1))
         return parameters
+
+    def start_stick(self, own: Parameters, roles: NDArray[np.int8]) -> None:
+        """Go on from a random start to a penalised fit of one stick, one of its many modes.
+
+        Random starts differ by chain, and so do the modes they lead to: wider apart than draws of
+        one chain are. The scale of the coefficients stays as it is, which keeps the fit out of the
+        narrow end where all of them are zero.
+        """
+        n_experts, n_layers, _ = self.size
+        penalty = self.shape / self.model.first_rate if self.ard else float(self.model.precision)
+        fits = SoftplusFits(self.rows, n_experts, n_layers, penalty, START_STEPS)
+        start = np.concatenate([own["coef"].ravel(), np.log(own["weight"])])
+        _, found = fits.fit(roles, start)
+        own["coef"][...] = found[:-n_experts].reshape(self.size)
+        own["weight"][:] = np.exp(np.clip(found[-n_experts:], *START_LOG_WEIGHTS))
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
         self.summed_coef[:] = np.nan
@@ -119,7 +144,7 @@ class SoftplusSampler(PrecisionSampler):
                 own["coef"],
                 ALL,
                 self.shape,
-                self.rate_prior,
+                self.rate_prior(own),
                 *keys,
                 stick,
                 own["precision"],
@@ -149,7 +174,7 @@ class SoftplusSampler(PrecisionSampler):
             self.hypers,
             self.ard,
             self.shape,
-            self.rate_prior,
+            self.rate_prior(own),
             *keys,
             stick,
             *(own[name] for name in drawn),

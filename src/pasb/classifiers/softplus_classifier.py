@@ -10,20 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.classifiers.logistic_classifier import AutomaticRate
 from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.hyperplanes import Hyperplanes
-from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.engines import EngineName
 from pasb.engines.device import array_module, available
-from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
 from pasb.sampling.problem import Problem, Schedule, Scheme
 
 
-class SoftplusClassifier(AutomaticRate):
+class SoftplusClassifier(StickClassifier):
     """Bayesian multinomial softplus regression (MSR) by stick breaking: nonlinear.
 
     Every stick is a softplus regression: K experts, each of which encloses a region by up
@@ -47,10 +45,10 @@ class SoftplusClassifier(AutomaticRate):
         with 4 degrees of freedom.
     precision_rate : "auto", float or pair of float, default="auto"
         Rate of the gamma prior under "ard"; the scale of the t distribution is
-        ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
-        A pair gives every layer's rate a gamma prior of its own, with this shape and rate;
-        "auto" is ``(1, 1 / precision_rate_)``, the paper's choice is ``(1, 1)`` with
-        ``precision_shape=1e-6``.
+        ``sqrt(precision_rate / precision_shape)``. A pair gives every layer's rate a gamma
+        prior of its own, with this shape and rate; the paper's choice is ``(1, 1)`` with
+        ``precision_shape=1e-6``. "auto" is such an exponential prior, and its mean is a
+        parameter with a wide prior, shared by all sticks and sampled with the rest.
     moves : {"gibbs", "mixed"}, default="gibbs"
         "mixed" adds trajectories on the posterior with all latents integrated out. A sweep then
         takes ten to thirty times as long, and goes much further: a few hundred of them reach
@@ -115,8 +113,9 @@ class SoftplusClassifier(AutomaticRate):
         sticks where there are two directions.
     orders_ : dict of arrays of shape (n_classes,)
         The most probable order of each direction.
-    precision_rate_ : float
-        The rate of the prior of the precisions that suits the table, the mean of the rates.
+    precision_rate_ : float or pair of float
+        The rate of the prior of the precisions as it was given; where it was sampled, the
+        posterior median of its mean, whose draws are ``mean_rate`` in ``posterior_``.
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
@@ -209,13 +208,14 @@ class SoftplusClassifier(AutomaticRate):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _suitable_rate(self, rows: Rows, shape: float) -> float:
-        return nonlinear_rate(rows, shape)
+    @property
+    def precision_rate_(self) -> Any:
+        """The rate of the prior of the precisions: as given, or the median of what was sampled."""
+        sampled = self.fitted_.draws.parameters.get("mean_rate")
+        return self.precision_rate if sampled is None else float(np.median(sampled))
 
     def _rate(self) -> Any:
-        # around the rate that suits the table, every layer of every expert finds its own
-        rate = super()._rate()
-        return (1.0, 1.0 / rate) if isinstance(self.precision_rate, str) else rate
+        return "shared" if isinstance(self.precision_rate, str) else self.precision_rate
 
     def _validate_params(self) -> None:
         super()._validate_params()

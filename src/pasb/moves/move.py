@@ -65,6 +65,9 @@ class Move(ABC):
     def __call__(self, state: State, keys: Keys) -> None:
         """Change the state, in place, with the random numbers that the keys name."""
 
+    def start(self, state: State) -> None:  # noqa: B027
+        """Better the random state that a chain starts from, in place; most moves cannot."""
+
     def count_in(self, counted: NDArray[np.int64]) -> None:
         """Count in this array from now on."""
         self.counted = counted

@@ -1,16 +1,18 @@
 """Trajectories of softplus sticks on the posterior with all latents integrated out.
 
 Changes coefficients, weights, rates, gamma_0 and c_0 of the categories on sticks, and draws their
-precisions given the rest. A trajectory without a U-turn (`pasb.moves.no_u_turn`) leaves the
-posterior of a stick invariant, and so do precisions from their full conditional. Gibbs updates
-take small steps because latents and coefficients hold each other; this move has no latents.
-Applies to softplus models with ``moves="mixed"``, under the exact scheme. Costs up to 256 gradients
-a stick, each a pass over its rows (`benchmarks/softplus_trajectories.py`); sticks run side by side
-where there are idle threads.
+precisions given the rest. A Hamiltonian trajectory of random length, accepted or not by its error
+in energy, leaves the posterior of a stick invariant for any step size and metric that do not
+depend on the position; these are learned in the warm-up and then kept (`pasb.numerics.adaptation`,
+`pasb.binary.softplus_metric`). Precisions follow from their full conditional. Gibbs updates take
+small steps because latents and coefficients hold each other; this move has no latents. Applies to
+softplus models with ``moves="mixed"``, under the exact scheme. Costs some 20 to 100 gradients a
+stick, each a pass over its rows; sticks run side by side where there are idle threads.
 """
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 import numpy as np
@@ -18,17 +20,113 @@ from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.softplus_kernels import mark_rows
-from pasb.binary.softplus_posterior import position_of, take_position
+from pasb.binary.softplus_metric import Metric, metric_of
+from pasb.binary.softplus_posterior import log_posterior, position_of, take_position
 from pasb.binary.softplus_prior import ALL, draw_precisions
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.moves.move import Move, State
-from pasb.moves.no_u_turn import MOST_DOUBLINGS, no_u_turn
-from pasb.numerics.adaptation import adapt, metric_and_step, window_ends
+from pasb.numerics.adaptation import (
+    adapt,
+    begin,
+    gathering_sweeps,
+    positions_in_use,
+    step_of,
+    window_ends,
+)
+from pasb.numerics.compiled import kernel
 from pasb.numerics.helpers import Task, TaskRunner
 from pasb.numerics.rows import BLOCK, Rows
 from pasb.sticks import ABSENT, Roles
+from pasb.variates.scalar import normal, open_stream, uniform
 
 # mypy: disable-error-code="call-arg"
+
+LENGTH = 4.0  # mean, in whitened coordinates; lengths are uniform up to twice as much
+MOST_STEPS = 256
+MOST_ERROR = 1000.0  # in energy: a trajectory with more has diverged
+
+
+@kernel
+def unwhitened(factors, rest, whitened, out):
+    """Turn a vector of whitened coordinates into one of coordinates."""
+    n_blocks, n, _ = factors.shape
+    for j in range(n_blocks):
+        own = slice(j * n, (j + 1) * n)
+        out[own] = np.dot(factors[j], whitened[own])
+    for i in range(rest.shape[0]):
+        out[n_blocks * n + i] = rest[i] * whitened[n_blocks * n + i]
+
+
+@kernel
+def whitened_gradient(factors, rest, gradient, out):
+    """Turn a gradient by coordinates into one by whitened coordinates."""
+    n_blocks, n, _ = factors.shape
+    for j in range(n_blocks):
+        own = slice(j * n, (j + 1) * n)
+        out[own] = np.dot(factors[j].T, gradient[own])
+    for i in range(rest.shape[0]):
+        out[n_blocks * n + i] = rest[i] * gradient[n_blocks * n + i]
+
+
+@kernel
+def follow(rows, prior, work, metric, step, key, scratch, position):
+    """Follow one trajectory from `position` and go where it leads, or stay.
+
+    Parameters
+    ----------
+    rows, prior, work : tuple
+        See `pasb.binary.softplus_posterior.log_posterior`.
+    metric : tuple
+        ``factors`` and ``rest`` of a `Metric`.
+    step : float
+    key : uint64
+        Of the stream: row 0 for decisions, the rows behind it for the momentum.
+    scratch : array of shape (5, n)
+    position : array of shape (n,)
+
+    Returns
+    -------
+    n_gradients : int
+        0 where the density is zero: then nothing moves.
+    acceptance : float
+        Probability with which the end was taken.
+    moved, diverged : bool
+    """
+    factors, rest = metric
+    place, momentum, force, gradient, velocity = scratch
+    n = position.shape[0]
+    log_density = log_posterior(rows, prior, position, gradient, work)
+    if log_density == -np.inf:
+        return 0, 0.0, False, False  # beyond the bounds: it stays there
+    energy = -log_density
+    for i in range(n):
+        momentum[i], _ = normal(open_stream(key, np.int64(i + 1)))
+        energy += 0.5 * momentum[i] ** 2
+    place[:] = position
+    whitened_gradient(factors, rest, gradient, force)
+    u, stream = uniform(open_stream(key, np.int64(0)))
+    n_steps = min(math.ceil(2.0 * u * LENGTH / step), MOST_STEPS)
+    for s in range(n_steps):
+        for i in range(n):
+            momentum[i] += 0.5 * step * force[i]
+        unwhitened(factors, rest, momentum, velocity)
+        for i in range(n):
+            place[i] += step * velocity[i]
+        log_density = log_posterior(rows, prior, place, gradient, work)
+        if log_density == -np.inf:
+            return s + 2, 0.0, False, True
+        whitened_gradient(factors, rest, gradient, force)
+        error = -log_density - energy
+        for i in range(n):
+            momentum[i] += 0.5 * step * force[i]
+            error += 0.5 * momentum[i] ** 2
+        if not error < MOST_ERROR:
+            return s + 2, 0.0, False, True
+    u, _ = uniform(stream)
+    moved = math.log(u) < -error
+    if moved:
+        position[:] = place
+    return n_steps + 1, math.exp(min(0.0, -error)), moved, False
 
 
 class SoftplusTrajectory(Move):
@@ -44,16 +142,27 @@ class SoftplusTrajectory(Move):
     run : TaskRunner
     """
 
-    statistics = ("no_u_turn_gradients", "no_u_turn_moved", "no_u_turn_divergences")
+    statistics = ("softplus_gradients", "softplus_moved", "softplus_divergences")
 
     def __init__(self, sampler: SoftplusSampler, roles: Roles, n_warmup: int, run: TaskRunner):
         super().__init__()
         self.sampler, self.run = sampler, run
         self.roles = roles._replace(before=ABSENT)
-        self.n_warmup, self.window_ends = n_warmup, window_ends(n_warmup)
+        self.n_warmup, self.ends = n_warmup, window_ends(n_warmup)
+        self.gathering = gathering_sweeps(self.ends)
         model = sampler.model
-        shape = float(model.shape) if sampler.ard else float(model.precision)
-        self.prior = (sampler.ard, shape, sampler.rate_prior, sampler.hypers)
+        self.shape = float(model.shape) if sampler.ard else float(model.precision)
+        # the metric of every category, and what it was made from
+        self.metrics: dict[int, tuple[bytes, Metric]] = {}
+
+    def start(self, state: State) -> None:
+        """Start from a penalised fit of every stick."""
+        tasks: list[Task] = []
+        for stick, category in enumerate(state.order[:-1].tolist()):
+            own = {name: values[category] for name, values in state.parameters.items()}
+            roles = self.roles.on_stick(state.order, stick)
+            tasks.append(partial(self.sampler.start_stick, own, roles))
+        self.run(tasks)
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         found = np.zeros((len(state.order), len(self.statistics)), dtype=np.int64)
@@ -61,13 +170,14 @@ class SoftplusTrajectory(Move):
         for stick, category in enumerate(state.order[:-1].tolist()):
             own = {name: values[category] for name, values in state.parameters.items()}
             roles = self.roles.on_stick(state.order, stick)
-            tasks.append(partial(self._follow, own, roles, stick, keys, found[stick]))
+            tasks.append(partial(self._follow, own, category, roles, stick, keys, found[stick]))
         self.run(tasks)
         self.counted += found.sum(axis=0)
 
     def _follow(
         self,
         own: Parameters,
+        category: int,
         roles: NDArray[np.int8],
         stick: int,
         keys: Keys,
@@ -77,35 +187,43 @@ class SoftplusTrajectory(Move):
         sampler, rows = self.sampler, self.sampler.rows
         record = own["adaptation"]
         adapts = 0 < keys.sweep <= self.n_warmup
-        inverse_mass, step = metric_and_step(record, adapts)
+        rate_prior = sampler.rate_prior(own)
+        prior = (sampler.ard, self.shape, rate_prior, sampler.hypers)
         # sticks of the other moves are numbered up to the number of categories
         name = stick + 2 * rows.n_categories
         position = position_of(own)
-        before = position.copy()
+        if adapts and len(positions_in_use(record)) == 0:
+            begin(record, position)
         kind = ("softplus", *sampler.size, "trajectory")
         with rows.spaces.lent(kind, partial(_space, rows, sampler.size, len(position))) as space:
-            labels, used, work, ends, saved = space
+            labels, used, work, scratch = space
             mark_rows(rows.bounds, roles, labels, used)
-            n_gradients, acceptance, diverged = no_u_turn(
-                (rows.blocks, labels, used),
-                self.prior,
-                work,
-                inverse_mass,
-                step,
-                keys.at(name),
-                ends,
-                saved,
-                position,
+            on_stick = (rows.blocks, labels, used)
+            metric = self._metric(category, roles, record, on_stick, prior, work)
+            step = step_of(record, adapts)
+            n_gradients, acceptance, moved, diverged = follow(
+                on_stick, prior, work, tuple(metric), step, keys.at(name), scratch, position
             )
-        found[:] = n_gradients, (position != before).any(), diverged
+        found[:] = n_gradients, moved, diverged
         if adapts and n_gradients > 0:
-            adapt(record, position, acceptance, keys.sweep, self.n_warmup, self.window_ends)
-        take_position(position, own, bool(sampler.rate_prior[0] > 0))
+            gathers, ends = keys.sweep in self.gathering, keys.sweep in self.ends
+            adapt(record, position, acceptance, gathers, ends)
+        take_position(position, own, bool(rate_prior[0] > 0))
         if sampler.ard:
             # rates are part of the position
             no_rates = np.zeros(2)
             given = own["coef"], ALL, sampler.shape, no_rates, *keys, name
             draw_precisions(*given, own["precision"], own["rate"])
+
+    def _metric(self, category: int, roles, record, on_stick, prior, work) -> Metric:
+        """That of the positions in use, for the rows on this stick."""
+        positions = positions_in_use(record)
+        made_from = positions.tobytes() + roles.tobytes()
+        known = self.metrics.get(category)
+        if known is None or known[0] != made_from:
+            known = made_from, metric_of(on_stick, prior, positions, work)
+            self.metrics[category] = known
+        return known[1]
 
 
 def _space(rows: Rows, size: tuple[int, int, int], n: int) -> tuple:
@@ -123,6 +241,5 @@ def _space(rows: Rows, size: tuple[int, int, int], n: int) -> tuple:
         np.zeros(n_blocks * BLOCK, dtype=np.int8),
         np.zeros(n_blocks, dtype=np.bool_),
         work,
-        np.zeros((2, 3, n)),
-        np.zeros((2, MOST_DOUBLINGS + 1, n)),
+        np.zeros((5, n)),
     )

@@ -32,6 +32,7 @@ from pasb.moves.draw_reference import DrawReference
 from pasb.moves.fit_reference import FitReference
 from pasb.moves.gibbs import Gibbs
 from pasb.moves.independence import Independence
+from pasb.moves.mean_rate import MeanRate
 from pasb.moves.mirror import Mirror
 from pasb.moves.move import Move, State, Tally
 from pasb.moves.neighbours import Neighbours
@@ -124,22 +125,26 @@ class Sweeper:
         problem, sampler, table, run = self.problem, self.sampler, self.table, self.run
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
-        paths: list[Move] = []
-        if isinstance(sampler, SoftplusSampler) and sampler.model.moves == "mixed":
-            paths = [SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)]
+        sticks: list[Move] = [gibbs]
+        if isinstance(sampler, SoftplusSampler):
+            if sampler.model.moves == "mixed" and problem.scheme == "exact":
+                paths = SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)
+                sticks = [paths, gibbs]
+            if sampler.model.shares_rate:
+                sticks.append(MeanRate())
         if not problem.infers:
-            fixed: list[Move] = [*paths, gibbs, tabulate]
+            fixed: list[Move] = [*sticks, tabulate]
             if self.proposes:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
         swap = Swap(table, problem.n_swaps)
         printed: list[Move] = []
         if problem.scheme == "paper" or self.settling:
-            printed = [gibbs, FitReference(sampler, problem.roles), tabulate, swap]
+            printed = [*sticks, FitReference(sampler, problem.roles), tabulate, swap]
         if problem.scheme == "paper":
             return printed, printed
         if self.approximations is None:
-            return [*paths, gibbs, DrawReference(sampler), tabulate, swap], printed
+            return [*sticks, DrawReference(sampler), tabulate, swap], printed
         propose, approximations = self._proposals()
         pseudo_prior = PseudoPrior(propose, approximations, table)
         if not self.proposes:  # plain Gibbs sampling
@@ -191,8 +196,13 @@ class Sweeper:
         return self.compiled
 
     def start(self, keys: Keys) -> State:
-        """A state to start from: an order that the evidences favour, random coefficients."""
+        """A state to start from: an order that the evidences favour, random coefficients.
+
+        Moves that know better ones go on from there.
+        """
         state = State(self.problem.first_order(self.evidences, keys), self.sampler.start(keys))
+        for move in self.moves:
+            move.start(state)
         self.resume(state)
         return state
 

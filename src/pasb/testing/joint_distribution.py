@@ -148,13 +148,7 @@ def swept(
 def simulated(model: BinaryModel, n: int, rng: np.random.Generator) -> Parameters:
     """Parameters of `n` draws and all categories from the prior."""
     n_columns = X.shape[1]
-    each = [model.simulate(n_columns, rng) for _ in range(n * N_CATEGORIES)]
-    return {
-        name: np.array([one[name] for one in each], dtype=np.float64).reshape(
-            n, N_CATEGORIES, *np.shape(each[0][name])
-        )
-        for name in each[0]
-    }
+    return stacked([model.simulate_categories(n_columns, N_CATEGORIES, rng) for _ in range(n)])
 
 
 def entries(parameters: Parameters) -> tuple[list[str], NDArray[np.float64]]:
