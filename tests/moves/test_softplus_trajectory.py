@@ -9,12 +9,12 @@ import pytest
 from calibration.geweke import deviation
 
 from pasb import SoftplusClassifier, datasets
-from pasb.binary import Softplus
+from pasb.binary import Softplus, softplus_metric
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_kernels import mark_rows
+from pasb.binary.softplus_metric import metric_of
 from pasb.binary.softplus_posterior import (
     digamma,
-    free_coordinates,
     log_posterior,
     position_of,
     take_position,
@@ -30,6 +30,7 @@ from pasb.sticks import ABSENT, FAILURE, SUCCESS
 MODELS = {
     "rates": Softplus(n_experts=2, n_layers=2, rate=(1.0, 0.5), moves="mixed"),
     "ard": Softplus(n_experts=2, n_layers=2, moves="mixed"),
+    "shared": Softplus(n_experts=2, n_layers=2, rate="shared", moves="mixed"),
     "normal": Softplus(n_experts=2, n_layers=1, precision=0.7, moves="mixed"),
 }
 
@@ -47,12 +48,17 @@ def test_the_gradient_is_that_of_the_density(name, seed):
     own = model.simulate(3, np.random.default_rng(seed))
     move = SoftplusTrajectory(sampler, Problem(rows, model).roles, 0, None)
     position = position_of(own)
-    labels, used, work, _, _ = _space(rows, sampler.size, len(position))
+    labels, used, work, _ = _space(rows, sampler.size, len(position))
     mark_rows(rows.bounds, np.array([SUCCESS, ABSENT, FAILURE], dtype=np.int8), labels, used)
-    at = (rows.blocks, labels, used), move.prior
+    rate_prior = sampler.rate_prior(own)
+    at = (rows.blocks, labels, used), (sampler.ard, move.shape, rate_prior, sampler.hypers)
     gradient, nothing = np.zeros((2, len(position)))
     log_posterior(*at, position, gradient, work)
-    for i in np.flatnonzero(free_coordinates(own, model.rate_prior[0] > 0)):
+    # fixed rates do not move
+    factors, rest = metric_of(*at, np.empty((0, len(position))), work)
+    free = np.concatenate([np.ones(factors.shape[0] * factors.shape[1]), rest]) > 0
+    assert free.sum() == len(position) - (own["rate"].size if rate_prior[0] == 0 else 0)
+    for i in np.flatnonzero(free):
         step = 1e-5 * max(1.0, abs(position[i]))
         up, down = position.copy(), position.copy()
         up[i] += step
@@ -76,6 +82,61 @@ def test_digamma():
 
     for x in (1e-8, 1e-3, 0.2, 1.0, 7.9, 8.1, 300.0, 1e12):
         assert digamma(x) == pytest.approx(psi(x), rel=1e-12)
+
+
+@pytest.fixture
+def learned_metric(monkeypatch):
+    """Chains whose metric is that of two positions of their own, as after a warm-up."""
+    right = Softplus.first_adaptation
+
+    def with_positions(self, own):
+        record = right(self, own)["adaptation"]
+        rng, n = np.random.default_rng(7), len(position_of(own))
+        positions = np.zeros((2, adaptation.MOST_POSITIONS, n))
+        positions[0, :2] = rng.normal(size=(2, n))
+        record[adaptation.HEAD :] = positions.ravel()
+        record[adaptation.IN_USE] = 2
+        record[[adaptation.LOG_STEP, adaptation.MEAN_LOG_STEP]] = np.log(0.5)
+        return {"adaptation": record}
+
+    monkeypatch.setattr(Softplus, "first_adaptation", with_positions)
+
+
+@pytest.mark.parametrize("most_dense", [1000, 1], ids=["dense", "by vectors"])
+@pytest.mark.statistical(level=1e-7)
+@pytest.mark.usefixtures("learned_metric")
+def test_the_posterior_is_invariant_in_a_learned_metric(most_dense, seed, level, monkeypatch):
+    monkeypatch.setattr(softplus_metric, "MOST_DENSE", most_dense)
+    worst = deviation(MODELS["shared"], 100, seed, fixed=True)
+    assert worst.p > level, f"{worst.what}: {worst.z:.1f} standard errors"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_metric_is_the_curvature(name, seed):
+    """The expected information, by finite differences of what is expected of the gradient."""
+    model, rows = MODELS[name], rows_and_labels(seed)
+    sampler, own = model.sampler(rows), model.simulate(3, np.random.default_rng(seed))
+    position = position_of(own)
+    labels, used, work, _ = _space(rows, sampler.size, len(position))
+    mark_rows(rows.bounds, np.array([SUCCESS, ABSENT, FAILURE], dtype=np.int8), labels, used)
+    n_coef, n_experts = own["coef"].size, own["weight"].size
+    on_stick = (rows.blocks, labels, used)
+    n = n_coef + n_experts
+    found, nothing = np.zeros((1, n, n)), np.zeros(n_experts)
+    softplus_metric._add_information(on_stick, position, work, found, nothing)
+
+    def log_rate_of_rows(at):
+        coef = at[:n_coef].reshape(own["coef"].shape)
+        given = {"coef": coef[None, None], "weight": np.exp(at[n_coef:n])[None, None]}
+        log_failure = model.log_probabilities(given, rows.blocks)[1][0, 0]
+        return np.log(-log_failure)
+
+    each = np.eye(n) * 1e-6
+    up, down = (np.array([log_rate_of_rows(position[:n] + s * e) for e in each]) for s in (1, -1))
+    slopes = ((up - down) / 2e-6)[:, labels != ABSENT]
+    rate = np.exp(log_rate_of_rows(position[:n]))[labels != ABSENT]
+    expected = (slopes * (rate**2 / np.expm1(rate))) @ slopes.T
+    np.testing.assert_allclose(found[0], expected, rtol=1e-3, atol=1e-4 * expected.max())
 
 
 @pytest.mark.statistical(level=1e-7)
@@ -107,27 +168,57 @@ class TestMistakes:
 
     @pytest.fixture(autouse=True)
     def long_steps(self, monkeypatch):
-        monkeypatch.setattr(adaptation, "FIRST_STEP", 0.2)
+        monkeypatch.setattr(adaptation, "FIRST_STEP", 0.4)
 
-    def wrong_density(self, monkeypatch, change):
-        from pasb.moves import no_u_turn
-
-        right = no_u_turn.no_u_turn
-
-        def wrong(rows, prior, work, inverse_mass, step, key, ends, saved, position):
-            return right(rows, change(prior), work, inverse_mass, step, key, ends, saved, position)
-
-        monkeypatch.setattr(softplus_trajectory, "no_u_turn", wrong)
+    def followed(self, monkeypatch, change):
+        """Put `change(follow)` in the place of `follow`."""
+        monkeypatch.setattr(softplus_trajectory, "follow", change(softplus_trajectory.follow))
 
     def test_a_missing_jacobian(self, monkeypatch):
         """gamma_0 and c_0 as though their logs were the parameters: shapes less by one."""
 
-        def change(prior):
-            ard, shape, rate_prior, hypers = prior
-            return ard, shape, rate_prior, hypers - np.array([0.9, 0.0, 0.9, 0.0])
+        def change(right):
+            def wrong(rows, prior, *rest):
+                ard, shape, rate_prior, hypers = prior
+                less = hypers - np.array([0.9, 0.0, 0.9, 0.0])
+                return right(rows, (ard, shape, rate_prior, less), *rest)
 
-        self.wrong_density(monkeypatch, change)
+            return wrong
+
+        self.followed(monkeypatch, change)
         assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+
+    def test_a_wrong_acceptance_ratio(self, monkeypatch):
+        """Every trajectory is accepted; steps are long, so that this matters."""
+
+        def change(right):
+            def wrong(rows, prior, work, metric, step, key, scratch, position):
+                found = right(rows, prior, work, metric, 8 * step, key, scratch, position)
+                if found[0] > 0 and not found[3]:
+                    position[:] = scratch[0]
+                return found
+
+            return wrong
+
+        self.followed(monkeypatch, change)
+        assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+
+    def test_adaptation_that_goes_on(self, monkeypatch):
+        """A metric that is taken where the chain is now."""
+        right = SoftplusTrajectory._follow
+
+        def wrong(self, own, *rest):
+            adaptation.begin(own["adaptation"], position_of(own))
+            return right(self, own, *rest)
+
+        monkeypatch.setattr(SoftplusTrajectory, "_follow", wrong)
+        assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+
+    def test_a_mean_rate_from_the_wrong_prior(self, monkeypatch):
+        from pasb.moves import mean_rate
+
+        monkeypatch.setattr(mean_rate, "MEAN_RATE_PRIOR", (2.5, 2.0))
+        assert deviation(MODELS["shared"], 150, 1, fixed=True).z > 5
 
 
 def test_adaptation_ends_with_the_warm_up(seed):
@@ -146,8 +237,13 @@ def test_windows_grow_and_end_before_the_last_steps():
     ends = sorted(adaptation.window_ends(200))
     assert ends[-1] == 180
     assert np.all(np.diff(ends) > 0)
-    assert adaptation.window_ends(1) == {1}
-    assert adaptation.window_ends(0) == {0}
+    assert adaptation.window_ends(1) == [1]
+    assert adaptation.window_ends(0) == []
+    gathering = adaptation.gathering_sweeps(ends)
+    assert set(ends) < gathering
+    assert all(
+        sum(a < s <= b for s in gathering) == adaptation.MOST_POSITIONS for a, b in pairwise(ends)
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -167,7 +263,7 @@ def test_a_resumed_run_has_the_same_draws(tmp_path):
         np.testing.assert_array_equal(values, resumed.draws_.parameters[name])
     for name, counts in whole.draws_.statistics.items():
         np.testing.assert_array_equal(counts, resumed.draws_.statistics[name])
-    assert (whole.posterior_["sample_stats"]["no_u_turn_gradients"] > 2).all()
+    assert (whole.posterior_["sample_stats"]["softplus_gradients"] > 2).all()
 
 
 def test_trajectories_need_a_cpu_and_all_experts():

@@ -222,9 +222,7 @@ class Softplus(BinaryModel):
         shape, rate = MEAN_RATE_PRIOR
         return 1 / max(rng.gamma(shape, 1 / rate), LEAST_RATE)
 
-    def _simulate(
-        self, n_columns: int, rng: np.random.Generator, mean_rate: float
-    ) -> Parameters:
+    def _simulate(self, n_columns: int, rng: np.random.Generator, mean_rate: float) -> Parameters:
         n_experts, n_layers = int(self.n_experts), int(self.n_layers)
         a, b = (1.0, 1 / mean_rate) if self.shares_rate else self.rate_prior
         rate = np.full((n_experts, n_layers), self.first_rate)

@@ -1,4 +1,4 @@
-"""What trajectories learn in the warm-up, and then keep: a step size, and where the metric is taken.
+"""What trajectories learn in the warm-up and then keep: a step size, and where the metric is taken.
 
 The step follows the acceptance by dual averaging (Nesterov 2009; Hoffman and Gelman 2014). The
 metric is a curvature averaged over a few positions of the chain, so what is kept are these

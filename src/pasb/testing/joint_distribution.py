@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from pasb.binary.binary_model import Approximable, BinaryModel, Keys, Parameters
+from pasb.binary.binary_model import Approximable, BinaryModel, Keys, Parameters, stacked
 from pasb.moves.move import State
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem
