@@ -140,8 +140,9 @@ class TestStacked:
         def callback(info):
             clock[0] = 5.0
 
-        with pytest.raises(TimeBudgetError, match="the share of level 1 of 2 in max_seconds=9 is"):
+        with pytest.raises(TimeBudgetError, match="smaller stack_sweeps") as raised:
             fit(self.KIND, self.OWN, max_seconds=9, callbacks=[callback])
+        assert str(raised.value).startswith("the share of level 1 of 2 in max_seconds=9 is too")
 
     def test_until_is_for_the_last_level(self, monkeypatch):
         monkeypatch.setattr("pasb.sampling.run.FIRST_MEETING", 10)

@@ -89,7 +89,8 @@ class StickBreakingClassifier(StickClassifier):
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws with names, on the scale of `X`; ArviZ reads it as it is.
 

@@ -128,8 +128,8 @@ class SoftplusClassifier(AutomaticRate):
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood; for each
-        direction in ``diagnostics_.by_direction``.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities; for each direction in ``diagnostics_.by_direction``.
     posterior_ : xarray.DataTree
         The draws with names, on the scale of `X`; ArviZ reads it as it is. The coordinate
         ``direction`` of the chains tells the two models apart.
@@ -139,6 +139,7 @@ class SoftplusClassifier(AutomaticRate):
     `fit` takes no `sample_weight` other than 0 and 1. The posterior has many modes, because
     the experts of a class can divide the work in many ways; chains do not move between all
     of them. R-hat shows it, and averaging over several chains predicts better than one.
+    ``diagnostics_.usual_error`` tells how well the average is known.
 
     Examples
     --------

@@ -114,7 +114,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     draws_ : Draws
         The draws of the last model as plain arrays.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws of the last model with names.
 
@@ -218,7 +219,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
                 model = self._level_model(number)
                 if self._budget is not None:
                     level = f"level {number} of {self.n_stacks}"
-                    model._lent = self._budget.share(self.n_stacks - number + 1, level)
+                    left = self.n_stacks - number + 1
+                    model._lent = self._budget.share(left, level, "stack_sweeps")
                 model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
                 self._take_level(model)
         self._n_ready = -1

@@ -85,10 +85,6 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """The directions of the chains."""
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
-    def _validate_params(self) -> None:
-        super()._validate_params()
-        Limits.of(self.until)  # complains
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
         """Draw from the posterior.
@@ -120,7 +116,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[list[Problem], Schedule]:
         """Check and scale the data; the problem of every chain, and how long they run."""
-        cores(self.n_jobs)  # complains before anything takes time
+        cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
         self.__dict__.pop("draws_", None)  # a fit that fails leaves no model
         self._seed, self._budget = None, self._lent
         if self._lent is None and self.max_seconds is not None:

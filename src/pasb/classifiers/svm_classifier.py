@@ -138,7 +138,8 @@ class StickSVMClassifier(StickClassifier):
     draws_ : Draws
         The draws as plain arrays; coefficients of bases that are out are zero.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws with names; ArviZ reads it as it is.
 

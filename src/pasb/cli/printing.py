@@ -30,6 +30,7 @@ _AS_OPTIONS = {
     "max_seconds=": "--max-seconds ",
     "max_seconds": "--max-seconds",
     "with a checkpoint": "with --checkpoint",
+    ", or set a smaller stack_sweeps": "",  # no option of the command line
 }
 
 
@@ -67,7 +68,8 @@ def convergence_rows(model: Any) -> list[tuple[str, str]]:
     """Number of draws, R-hat, effective sample size and error, with a verdict."""
     draws, seen, limits = model.draws_, model.diagnostics_, model.fitted_.limits
     rhat, ess, error = seen.worst_rhat, seen.worst_ess, seen.usual_error
-    rows = [("draws", f"{draws.n_chains} chains of {draws.n_draws:,}")]
+    asked = f", of {draws.n_asked:,} at most" if draws.n_draws < draws.n_asked else ""
+    rows = [("draws", f"{draws.n_chains} chains of {draws.n_draws:,}{asked}")]
     if np.isfinite(rhat):
         verdict = "good" if rhat <= limits.rhat else f"should be below {limits.rhat:g}"
         rows.append(("R-hat, the worst", f"{rhat:.3f} ({verdict})"))

@@ -24,13 +24,14 @@ def advice_on(draws: Draws, seen: Diagnostics, limits: Limits | None = None) -> 
         How good they have to be.
     """
     made = f"after {draws.n_draws} of {draws.n_asked} draws of each chain"
-    use = "The model can be used as it is; a run with a checkpoint can be continued."
+    use = "The model can be used as it is"
+    more = "a run with a checkpoint can be continued."
     if draws.ended == "interrupted":
-        return f"The run was stopped {made}. {use}"
+        return f"The run was stopped {made}. {use}; {more}"
     quality = _quality(draws, seen, limits or Limits())
     if draws.ended == "time":
-        told = f"The time (max_seconds) was spent {made}. {use}"
-        return told if quality is None else f"{told} {quality}"
+        told = f"The time (max_seconds) was spent {made}"
+        return f"{told}. {use}; {more}" if quality is None else f"{told}; {more} {quality}"
     return quality
 
 
@@ -41,7 +42,7 @@ def convergence_in_words(draws: Draws, seen: Diagnostics, limits: Limits | None 
     advice = advice_on(draws, seen, limits)
     if advice is not None:
         return f"{made}. {advice}"
-    known = "" if np.isnan(seen.usual_error) else f" {_known(seen)}."
+    known = "" if np.isnan(seen.usual_error) else f" {_known(seen, '')}"
     return (
         f"{made}, and they are good: R-hat is at most {seen.worst_rhat:.3f}, the effective sample "
         f"size at least {seen.worst_ess:.0f}.{known}"
@@ -63,23 +64,25 @@ def _quality(draws: Draws, seen: Diagnostics, limits: Limits) -> str | None:
     if seen.worst_rhat > max(limits.rhat, Limits().rhat) and seen.usual_error <= ERROR_LIMIT:
         return (
             f"The chains disagree: {rhat}. They stay in different modes, or are too short. "
-            f"{_known(seen)} all the same. More chains (n_chains) reduce this error."
+            f"{_known(seen, ' nevertheless')} More chains (n_chains) reduce this error."
         )
     poor = " and ".join([rhat] * apart + [ess] * few)
-    error = f" {_known(seen)} only." if apart and seen.usual_error > ERROR_LIMIT else ""
+    error = f" {_known(seen, ' only')}" if apart and seen.usual_error > ERROR_LIMIT else ""
     return f"The draws are not good enough yet: {poor}.{error} {_cure(draws, apart)}"
 
 
-def _known(seen: Diagnostics) -> str:
-    """How well the averages are known; no full stop at its end."""
-    size = f"{seen.usual_error:.3f}" if seen.usual_error >= 0.0005 else "0.001"
+def _known(seen: Diagnostics, how: str) -> str:
+    """How well the averages are known."""
+    size = max(seen.usual_error, 0.001)
     return (
-        f"In 95 % of the rows averaged class probabilities are known to ± {size} (standard error, "
-        "from the spread between chains)"
+        f"Averaged class probabilities are{how} known to ± {size:.3f} (standard error between "
+        "chains, in 95 % of the rows)."
     )
 
 
 def _cure(draws: Draws, apart: bool) -> str:
+    if not apart and draws.ended == "time":
+        return "Allow more time."
     if not apart:
         return "Increase n_draws, or thin to keep fewer and less dependent draws."
     n_modes = max(
@@ -88,11 +91,12 @@ def _cure(draws: Draws, apart: bool) -> str:
     )
     if n_modes > 1:
         return (
-            f"The chains settled in {n_modes} different orders; their average is still a "
-            "usable prediction, but its uncertainty depends on where the chains started. Fix "
-            "the order (order=model.orders_), or run more chains (n_chains)."
+            f"The chains settled in {n_modes} different orders. Fix the order "
+            "(order=model.orders_), or run more chains (n_chains)."
         )
-    return "Increase n_warmup, then n_draws; if that does not help, n_chains."
+    if draws.ended == "time":
+        return "Allow more time; if that does not help, run more chains (n_chains)."
+    return "Increase n_warmup, then n_draws; if that does not help, run more chains (n_chains)."
 
 
 def _most_frequent(orders: NDArray[np.int64]) -> tuple[int, ...]:

@@ -227,8 +227,8 @@ class PosteriorMixin:
         >>> model = StickLogisticClassifier(order=[0, 1, 2], random_state=1).fit(X, y)
         >>> print(model.convergence_in_words())
         4 chains of 1000 draws, and they are good: R-hat is at most ..., the effective sample size
-        at least .... In 95 % of the rows averaged class probabilities are known to ± ...
-        (standard error, from the spread between chains).
+        at least .... Averaged class probabilities are known to ± ... (standard error between
+        chains, in 95 % of the rows).
         """
         from pasb.posterior.advice import convergence_in_words
 

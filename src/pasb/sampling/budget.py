@@ -31,6 +31,8 @@ class Budget:
         When it is spent, by the clock.
     clock : callable
         The present time in seconds.
+    warmup : str
+        The setting by which the warm-up is made shorter.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class Budget:
     words: str
     ends: float
     clock: Callable[[], float] = monotonic
+    warmup: str = "n_warmup"
 
     @classmethod
     def of(cls, seconds: float, clock: Callable[[], float] = monotonic) -> Budget:
@@ -54,11 +57,12 @@ class Budget:
         """Whether nothing is left."""
         return self.clock() >= self.ends
 
-    def share(self, n: int, words: str) -> Budget:
+    def share(self, n: int, words: str, warmup: str = "n_warmup") -> Budget:
         """An n-th of what is left, from now on; `words` say whose share it is."""
         now = self.clock()
         left = max(0.0, self.ends - now)
-        return Budget(f"the share of {words} in {self.words}", now + left / n, self.clock)
+        name = f"the share of {words} in {self.words}"
+        return Budget(name, now + left / n, self.clock, warmup)
 
     def too_short(
         self, chains: Sequence[Chain], checkpoint: str | os.PathLike | None
@@ -72,7 +76,7 @@ class Budget:
                 f"it was spent after {max(chain.n_done for chain in chains)} of "
                 f"{schedule.n_warmup} sweeps of warm-up"
             )
-            cure = "Allow more time, or set a smaller n_warmup"
+            cure = f"Allow more time, or set a smaller {self.warmup}"
             n_kept = max(chain.n_kept for chain in chains)
             if n_kept > 0 or schedule.n_warmup == 0:
                 when = (
@@ -81,6 +85,6 @@ class Budget:
                 )
                 cure = "Allow more time"
         text = f"{self.words} is too short: {when}. {cure}."
-        if checkpoint is not None:
+        if checkpoint is not None and any(chain.n_done > 0 for chain in chains):
             text += f" The same call continues from the checkpoint in '{os.fspath(checkpoint)}'."
         return TimeBudgetError(text)
