@@ -23,7 +23,8 @@ from pasb.errors import ConvergenceWarning
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
 from pasb.posterior.diagnostics import Diagnostics
-from pasb.posterior.fitted import ESS_LIMIT, RHAT_LIMIT, WatchedRows
+from pasb.posterior.fitted import WatchedRows
+from pasb.posterior.limits import Limits
 from pasb.sampling.fingerprint import seed_of
 from reproduction.peers.multinomial_logit_chain import SoftmaxDraws, sample_chain
 from reproduction.peers.multinomial_logit_kernels import softmax_probabilities
@@ -191,14 +192,14 @@ class BayesianMultinomialLogit(ClassifierMixin, BaseEstimator):
         )
 
     def _warn_if_poor(self) -> None:
-        seen = self.diagnostics_
+        seen, limits = self.diagnostics_, Limits()
         if self.n_draws < 4:
             message = f"{self.n_draws} draws a chain are too few to judge: increase n_draws."
-        elif seen.worst_rhat > RHAT_LIMIT or seen.worst_ess < ESS_LIMIT:
+        elif seen.worst_rhat > limits.rhat or seen.worst_ess < limits.ess:
             message = (
                 f"The draws are not good enough yet: R-hat is up to {seen.worst_rhat:.2f} (should "
-                f"be below {RHAT_LIMIT}), the effective sample size down to {seen.worst_ess:.0f} "
-                f"(should be above {ESS_LIMIT}). Increase n_warmup, then n_draws."
+                f"be below {limits.rhat}), the effective sample size down to {seen.worst_ess:.0f} "
+                f"(should be above {limits.ess}). Increase n_warmup, then n_draws."
             )
         else:
             return

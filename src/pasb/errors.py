@@ -31,6 +31,10 @@ class EngineError(PasbError, RuntimeError):
     """A machine that cannot run what was asked of it."""
 
 
+class TimeBudgetError(PasbError, RuntimeError):
+    """Time that was spent before a run had draws enough for a model."""
+
+
 class DivergenceError(PasbError, ArithmeticError):
     """Parameters that diverged until numbers were not finite."""
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pasb import SoftplusClassifier, StackedSoftplusClassifier, fit_together, load
-from pasb.errors import DivergenceError, EngineError
+from pasb.errors import DivergenceError, EngineError, TimeBudgetError
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -53,6 +53,42 @@ def test_a_run_that_was_stopped_resumes(tmp_path):
     resumed.save(tmp_path / "model.pasb")
     again = load(tmp_path / "model.pasb")
     np.testing.assert_allclose(again.predict_proba(X), here.predict_proba(X))
+
+
+def test_time_that_is_spent_keeps_what_was_drawn(monkeypatch):
+    """By a clock that goes on with every sweep of a batch of two directions."""
+    now = [0.0]
+    monkeypatch.setattr(SoftplusClassifier, "_clock", staticmethod(lambda: now[0]))
+    monkeypatch.setattr("pasb.sampling.budget.FEWEST_DRAWS", 1)
+    settings = {**TINY, "order": [1, 0, 2], "engine": "cuda", "max_seconds": 2.5}
+
+    def tick(info):
+        now[0] = max(now[0], float(info.sweep))
+
+    settings["callbacks"] = [tick]
+    model = SoftplusClassifier(**settings).fit(X, Y)
+    assert (model.draws_.ended, model.draws_.n_draws) == ("time", 1)
+    assert model.draws_.order.shape[0] == 2
+    here = SoftplusClassifier(**{**TINY, "order": [1, 0, 2], "n_draws": 1}).fit(X, Y)
+    assert_same(here, model)
+    now[0] = 0.0
+    with pytest.raises(TimeBudgetError, match="after 1 of 2 sweeps of warm-up"):
+        SoftplusClassifier(**{**settings, "max_seconds": 0.5}).fit(X, Y)
+
+
+def test_draws_that_are_good_enough_end_the_run(monkeypatch):
+    monkeypatch.setattr("pasb.sampling.run.FIRST_MEETING", 1)
+    fixed = {**TINY, "order": [1, 0, 2], "engine": "cuda", "direction": "forward"}
+    seen = []
+
+    def enough(self, draws):
+        seen.append(draws.n_draws)
+        return True
+
+    monkeypatch.setattr(SoftplusClassifier, "_good_enough", enough)
+    model = SoftplusClassifier(until={"ess": 100}, **fixed).fit(X, Y)
+    assert seen == [1]
+    assert (model.draws_.ended, model.draws_.n_draws) == ("until", 1)
 
 
 def test_tables_of_different_lengths_share_a_batch():

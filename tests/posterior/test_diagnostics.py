@@ -1,4 +1,4 @@
-"""R-hat and effective sample size against ArviZ, and the advice that follows from them."""
+"""R-hat and effective sample size against ArviZ."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 
-from pasb import StickLogisticClassifier
-from pasb.errors import ConvergenceWarning
+from pasb.posterior.chain_error import ChainError
 from pasb.posterior.diagnostics import Diagnostics, bulk_ess, split_rhat
 
 
@@ -80,90 +79,9 @@ class TestCorners:
             bulk_ess(x)
 
     def test_worst_of_all(self):
-        seen = Diagnostics(np.array([[1.0, 1.3]]), np.array([[50.0, 7.0]]), 1.1, 90.0)
+        error = ChainError(np.array([[0.1, 0.2]]), np.array([[3.0, 3.0]]))
+        seen = Diagnostics(np.array([[1.0, 1.3]]), np.array([[50.0, 7.0]]), 1.1, 90.0, error)
         assert seen.worst_rhat == 1.3
         assert seen.worst_ess == 7.0
         assert replace(seen, rhat_log_likelihood=2.0).worst_rhat == 2.0
         assert replace(seen, ess_log_likelihood=2.0).worst_ess == 2.0
-
-
-class TestAdvice:
-    """The warning says what to change, in each situation."""
-
-    @pytest.fixture
-    def fitted(self):
-        rng = np.random.default_rng(0)
-        y = np.repeat([0, 1, 2], 20)
-        X = rng.normal(size=(60, 2)) + np.eye(3)[y][:, :2]
-        model = StickLogisticClassifier(
-            n_chains=2, n_warmup=20, n_draws=40, n_jobs=1, random_state=0, order=[0, 1, 2]
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return model.fit(X, y)
-
-    def advice(self, model, **changes):
-        model.draws_ = replace(model.draws_, **changes)
-        with pytest.warns(ConvergenceWarning) as caught:
-            model._after_sampling()
-        assert len(caught) == 1
-        return str(caught[0].message)
-
-    @staticmethod
-    def cycling(model):
-        """Chains that run through the same few draws again and again: R-hat is perfect."""
-        draws = model.draws_
-        cycle = np.arange(draws.n_draws) % 5
-        return {
-            "parameters": {"coef": draws.parameters["coef"][:1, cycle].repeat(2, axis=0)},
-            "log_likelihood": draws.log_likelihood[:1, cycle].repeat(2, axis=0),
-        }
-
-    def test_chains_in_different_orders(self, fitted):
-        order = fitted.draws_.order.copy()
-        order[1] = [2, 1, 0]
-        text = self.advice(fitted, order=order)
-        assert "2 different orders" in text
-        assert "order=model.orders_" in text
-        assert "R-hat" in text
-
-    def test_chains_apart_in_the_same_order(self, fitted):
-        coef = fitted.draws_.parameters["coef"].copy()
-        coef[1] += 2
-        text = self.advice(fitted, parameters={"coef": coef})
-        assert "R-hat" in text
-        assert "Increase n_warmup" in text
-
-    def test_too_few_effective_draws(self, fitted):
-        text = self.advice(fitted, **self.cycling(fitted))
-        assert "effective sample size" in text
-        assert "R-hat" not in text
-        assert "Increase n_draws" in text
-
-    def test_interrupted(self, fitted):
-        text = self.advice(fitted, interrupted=True)
-        assert "stopped after 40 draws of each chain" in text
-        assert "checkpoint" in text
-
-    def test_too_few_to_judge(self, fitted):
-        few = {name: getattr(fitted.draws_, name)[:, :3] for name in ("order", "log_likelihood")}
-        coef = fitted.draws_.parameters["coef"][:, :3]
-        text = self.advice(fitted, parameters={"coef": coef}, **few)
-        assert "3 draws a chain are too few to judge: increase n_draws" in text
-
-    @pytest.mark.statistical(level=1e-7)
-    def test_good_draws_are_silent(self, seed):
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(60, 1)), np.repeat([0, 1], 30)
-        model = StickLogisticClassifier(n_jobs=1, n_draws=1500, random_state=seed, precision=1.0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            model.fit(X, y)
-        assert model.diagnostics_.worst_rhat < 1.05
-        assert model.diagnostics_.worst_ess > 100
-
-    def test_the_warning_points_at_the_call_of_fit(self):
-        X, y = np.arange(8.0)[:, None], [0, 1] * 4
-        with pytest.warns(ConvergenceWarning) as caught:
-            StickLogisticClassifier(n_warmup=5, n_draws=3, n_chains=1, n_jobs=1).fit(X, y)
-        assert caught[0].filename == __file__

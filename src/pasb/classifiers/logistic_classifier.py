@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -97,6 +97,14 @@ class StickLogisticClassifier(AutomaticRate):
         Draws kept of each chain.
     thin : int, default=1
         Sweeps from one draw to the next.
+    until : dict or None, default=None
+        Stop as soon as the draws are good enough, as in ``{"rhat": 1.01, "ess": 400}``: all that
+        `diagnostics_` looks at has an R-hat of at most the first and an effective sample size of
+        at least the second. One key is enough. `n_draws` is then the most that are drawn; how
+        many it takes depends on the seed, not on `n_jobs` or the machine.
+    max_seconds : float or None, default=None
+        Stop once `fit` has taken so many seconds, and keep the draws made so far; an error if
+        there are fewer than 10 of each chain by then. A run that is resumed gets them again.
     order : "infer", "swap", sequence of class labels or dict, default="infer"
         Which class sits on which stick. "infer" starts from the evidences of the orders (of all
         of them up to 8 classes, of the best ones found by a search beyond) and moves order and
@@ -146,7 +154,8 @@ class StickLogisticClassifier(AutomaticRate):
     draws_ : Draws
         The draws as plain arrays, on the inner scale of the covariates.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws with names, on the scale of `X`; ArviZ reads it as it is.
 
@@ -174,6 +183,8 @@ class StickLogisticClassifier(AutomaticRate):
         n_warmup: int = 1000,
         n_draws: int = 1000,
         thin: int = 1,
+        until: Mapping[str, float] | None = None,
+        max_seconds: float | None = None,
         order: str | Sequence = "infer",
         scheme: Scheme = "exact",
         sticks: str = "marginal",
@@ -192,6 +203,8 @@ class StickLogisticClassifier(AutomaticRate):
         self.n_warmup = n_warmup
         self.n_draws = n_draws
         self.thin = thin
+        self.until = until
+        self.max_seconds = max_seconds
         self.order = order
         self.scheme = scheme
         self.sticks = sticks

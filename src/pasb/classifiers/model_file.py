@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from pasb.binary import BinaryModel
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.errors import FileFormatError
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
-from pasb.sampling.draws import Draws
+from pasb.sampling.draws import Draws, Ending
 from pasb.storage import store
 
 KIND = "model"
@@ -67,7 +67,8 @@ def save(model: StickClassifier, path: Path) -> None:
         "statistics": sorted(draws.statistics),
         "guards": draws.guards,
         "n_warmup": draws.n_warmup,
-        "interrupted": draws.interrupted,
+        "n_asked": draws.n_asked,
+        "ended": draws.ended,
     }
     store.write(path, KIND, meta, _arrays_of(model))
 
@@ -145,7 +146,8 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
         statistics={str(key): arrays[f"statistics_{key}"] for key in meta["statistics"]},
         guards={str(key): int(count) for key, count in meta["guards"].items()},
         n_warmup=int(meta["n_warmup"]),
-        interrupted=bool(meta["interrupted"]),
+        n_asked=int(meta["n_asked"]),
+        ended=meta["ended"],
     )
     if arrays.keys() != _arrays_of(model).keys():
         raise ValueError("its arrays are not those of such a model")
@@ -169,6 +171,8 @@ def _check(model: StickClassifier) -> None:
     sampled = draws.order.shape[:2]
     if len(draws.directions) != sampled[0] or set(draws.directions) != set(model._directions):
         raise ValueError("the directions do not fit the chains")
+    if draws.ended not in get_args(Ending):
+        raise ValueError("why the run ended is unknown")
     traces: list[tuple[NDArray, type]] = [(draws.log_likelihood, np.float64)]
     traces += [(counts, np.int32) for counts in draws.statistics.values()]
     if any(trace.shape != sampled or trace.dtype != dtype for trace, dtype in traces):

@@ -37,7 +37,7 @@ class Setting(NamedTuple):
     """A parameter of several classifiers."""
 
     default: Any
-    constraint: list
+    constraint: list | str
     kind: str  # as in the docstring, before the default
     description: str
 
@@ -63,6 +63,24 @@ RUN = {
     ),
     "n_draws": Setting(1000, [AT_LEAST_ONE], "int", "Draws kept of each chain."),
     "thin": Setting(1, [AT_LEAST_ONE], "int", "Sweeps from one draw to the next."),
+    "until": Setting(
+        None,
+        "no_validation",  # `pasb.posterior.limits.Limits` says what to write
+        "dict or None",
+        """\
+Stop as soon as the draws are good enough, as in ``{"rhat": 1.01, "ess": 400}``: all that
+`diagnostics_` looks at has an R-hat of at most the first and an effective sample size of
+at least the second. One key is enough. `n_draws` is then the most that are drawn; how
+many it takes depends on the seed, not on `n_jobs` or the machine.""",
+    ),
+    "max_seconds": Setting(
+        None,
+        [POSITIVE, None],
+        "float or None",
+        """\
+Stop once `fit` has taken so many seconds, and keep the draws made so far; an error if
+there are fewer than 10 of each chain by then. A run that is resumed gets them again.""",
+    ),
     "order": Setting(
         "infer",
         [StrOptions({"infer", "swap"}), "array-like", dict],
@@ -181,7 +199,7 @@ OTHER_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def constraints(*groups: dict[str, Setting], **own: list) -> dict[str, list]:
+def constraints(*groups: dict[str, Setting], **own: list) -> dict[str, list | str]:
     """The constraints of groups of settings, and those of a class's own parameters."""
     shared = {name: setting.constraint for group in groups for name, setting in group.items()}
     return {**shared, **own}

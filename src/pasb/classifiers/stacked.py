@@ -29,7 +29,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     hyperplanes are put behind the covariates, the next model is fitted to both, and so on;
     `SoftplusFeatures` is this step on its own. The order of the classes is that of the first
     model, for each direction, and all but the last model contribute one draw, the one with
-    the highest training likelihood; the draws of the fit are those of the last model.
+    the highest training likelihood; the draws of the fit are those of the last model. `until`
+    is for the last model. Of `max_seconds` every model gets an equal share of what those before
+    it left.
 
     Parameters
     ----------
@@ -56,6 +58,14 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         Draws kept of each chain.
     thin : int, default=1
         Sweeps from one draw to the next.
+    until : dict or None, default=None
+        Stop as soon as the draws are good enough, as in ``{"rhat": 1.01, "ess": 400}``: all that
+        `diagnostics_` looks at has an R-hat of at most the first and an effective sample size of
+        at least the second. One key is enough. `n_draws` is then the most that are drawn; how
+        many it takes depends on the seed, not on `n_jobs` or the machine.
+    max_seconds : float or None, default=None
+        Stop once `fit` has taken so many seconds, and keep the draws made so far; an error if
+        there are fewer than 10 of each chain by then. A run that is resumed gets them again.
     order : "infer", "swap", sequence of class labels or dict, default="infer"
         Which class sits on which stick. "infer" starts from the evidences of the orders (of all
         of them up to 8 classes, of the best ones found by a search beyond) and moves order and
@@ -104,7 +114,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     draws_ : Draws
         The draws of the last model as plain arrays.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws of the last model with names.
 
@@ -147,6 +158,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         n_warmup: int = 1000,
         n_draws: int = 1000,
         thin: int = 1,
+        until: Mapping[str, float] | None = None,
+        max_seconds: float | None = None,
         order: str | Sequence | Mapping = "infer",
         scheme: Scheme = "exact",
         sticks: str = "marginal",
@@ -172,6 +185,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             n_warmup=n_warmup,
             n_draws=n_draws,
             thin=thin,
+            until=until,
+            max_seconds=max_seconds,
             order=order,
             scheme=scheme,
             sticks=sticks,
@@ -202,6 +217,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             self._forget()
             for number in range(1, self.n_stacks):
                 model = self._level_model(number)
+                if self._budget is not None:
+                    level = f"level {number} of {self.n_stacks}"
+                    left = self.n_stacks - number + 1
+                    model._lent = self._budget.share(left, level, "stack_sweeps")
                 model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
                 self._take_level(model)
         self._n_ready = -1
@@ -215,6 +234,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         self._levels: list[Hyperplanes] = []
         self._first_orders: dict[Direction, NDArray[np.int64] | None] | None = None
         self._stopped = False
+        self._cut = False
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray]:
         """The checked table and labels, before levels are fitted one by one."""
@@ -230,7 +250,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             fitted = model.fitted_
             self._first_orders = {name: fitted.top_order(name) for name in fitted.directions}
         self._levels.append(model._best_hyperplanes())
-        self._stopped |= model.draws_.interrupted
+        self._stopped |= model.draws_.ended == "interrupted"
+        self._cut |= model.draws_.ended == "time"
         self._n_ready += 1
 
     def _callbacks(self) -> list[Callable]:
@@ -238,11 +259,11 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         return [lambda info: True] if self._stopped else super()._callbacks()
 
     def _checkpoint(self) -> str | os.PathLike | None:
-        # a level above one that was stopped is not the final one: do not save it
+        # a level above one that was not finished is not the final one: do not save it
         return self._folder(self.n_stacks)
 
     def _folder(self, level: int) -> Path | None:
-        if self.checkpoint is None or self._stopped:
+        if self.checkpoint is None or self._stopped or self._cut:
             return None
         return Path(self.checkpoint) / f"level-{level}"
 
@@ -269,6 +290,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             n_warmup=n_warmup,
             n_draws=int(self.stack_sweeps) - n_warmup,
             thin=1,
+            until=None,
+            max_seconds=None,
             order=self._given_order(),
             random_state=seed,
             callbacks=[lambda info: True] if self._stopped else self.callbacks,

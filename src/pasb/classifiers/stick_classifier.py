@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,13 @@ from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.numerics.rows import Rows
-from pasb.posterior.fitted import Fitted, WatchedRows, advice_on
+from pasb.posterior.advice import advice_on
+from pasb.posterior.fitted import Fitted, WatchedRows
+from pasb.posterior.limits import Limits
 from pasb.posterior.mixin import PosteriorMixin
 from pasb.posterior.predict import Predictor
 from pasb.precompile import announce
+from pasb.sampling.budget import Budget
 from pasb.sampling.draws import Draws
 from pasb.sampling.fingerprint import run_fingerprint, seed_of
 from pasb.sampling.problem import Problem, Schedule
@@ -52,6 +56,8 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     n_warmup: Any
     n_draws: Any
     thin: Any
+    until: Any
+    max_seconds: Any
     order: Any
     scheme: Any
     sticks: Any
@@ -66,6 +72,9 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     _warns = True  # of draws that cannot be trusted
     _engine: EngineName = "cpu"
     _seed: int | None = None  # of the present fit, once something random needs it
+    _clock: Callable[[], float] = staticmethod(monotonic)  # what `max_seconds` is measured by
+    _budget: Budget | None = None  # of the present fit
+    _lent: Budget | None = None  # by a model that this one is a part of
 
     def _binary_model(self) -> BinaryModel:
         """The binary model of each stick."""
@@ -81,6 +90,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Draw from the posterior.
 
         Ctrl-C ends the sampling early and returns the model with the draws made so far.
+        `max_seconds` does the same, and `until` once the draws are good enough.
 
         Parameters
         ----------
@@ -93,6 +103,11 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        pasb.errors.TimeBudgetError
+            When `max_seconds` is too short for a model.
         """
         self._take(self._sample(*self._prepare(X, y, sample_weight)))
         return self
@@ -101,8 +116,11 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> tuple[list[Problem], Schedule]:
         """Check and scale the data; the problem of every chain, and how long they run."""
-        cores(self.n_jobs)  # complains before anything takes time
-        self._seed = None
+        cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
+        self.__dict__.pop("draws_", None)  # a fit that fails leaves no model
+        self._seed, self._budget = None, self._lent
+        if self._lent is None and self.max_seconds is not None:
+            self._budget = Budget.of(float(self.max_seconds), self._clock)
         table, labels = checked_table(self, X, y=y, reset=True)
         check_classification_targets(labels)
         weights = checked_weights(sample_weight, table)
@@ -159,7 +177,13 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             show_progress=shown,
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),
+            budget=self._budget,
+            enough=None if self.until is None else self._good_enough,
         )
+
+    def _good_enough(self, draws: Draws) -> bool:
+        """Whether draws are as good as `until` asks for."""
+        return self._fitted(draws).good_enough()
 
     def _take(self, draws: Draws) -> None:
         """Take over the draws of a run."""
@@ -174,7 +198,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self.orders_ = {name: self.classes_[fitted.top_order(name)] for name in fitted.directions}
         self.order_ = self.orders_[fitted.directions[0]]
         self.diagnostics_ = fitted.diagnostics()
-        advice = advice_on(self.draws_, self.diagnostics_)
+        advice = advice_on(self.draws_, self.diagnostics_, fitted.limits)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)
 
@@ -218,10 +242,13 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     def fitted_(self) -> Fitted:
         """What reports, plots and files need of the fitted model; see `Fitted`."""
         check_is_fitted(self, "draws_")
+        return self._fitted(self.draws_)
+
+    def _fitted(self, draws: Draws) -> Fitted:
         return Fitted(
             classes=self.classes_,
             directions=self._directions,
-            draws=self.draws_,
+            draws=draws,
             binary=self._binary_model(),
             feature_names=self._feature_names(),
             scaling=self._scaling,
@@ -233,6 +260,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             frame_library=self._frame_library,
             n_threads=cores(self.n_jobs),
             predictor_type=self._predictor_type(),
+            limits=Limits.of(self.until),
         )
 
     def _predictor_type(self) -> type[Predictor]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -74,6 +74,14 @@ class StickSVMClassifier(StickClassifier):
         Draws kept of each chain.
     thin : int, default=1
         Sweeps from one draw to the next.
+    until : dict or None, default=None
+        Stop as soon as the draws are good enough, as in ``{"rhat": 1.01, "ess": 400}``: all that
+        `diagnostics_` looks at has an R-hat of at most the first and an effective sample size of
+        at least the second. One key is enough. `n_draws` is then the most that are drawn; how
+        many it takes depends on the seed, not on `n_jobs` or the machine.
+    max_seconds : float or None, default=None
+        Stop once `fit` has taken so many seconds, and keep the draws made so far; an error if
+        there are fewer than 10 of each chain by then. A run that is resumed gets them again.
     order : "infer", "swap", sequence of class labels or dict, default="infer"
         Which class sits on which stick. "infer" starts from the evidences of the orders (of all
         of them up to 8 classes, of the best ones found by a search beyond) and moves order and
@@ -130,7 +138,8 @@ class StickSVMClassifier(StickClassifier):
     draws_ : Draws
         The draws as plain arrays; coefficients of bases that are out are zero.
     diagnostics_ : Diagnostics
-        R-hat and effective sample size of probabilities and log-likelihood.
+        R-hat and effective sample size of probabilities and log-likelihood, and the standard
+        error of averaged probabilities.
     posterior_ : xarray.DataTree
         The draws with names; ArviZ reads it as it is.
 
@@ -183,6 +192,8 @@ class StickSVMClassifier(StickClassifier):
         n_warmup: int = 500,
         n_draws: int = 500,
         thin: int = 1,
+        until: Mapping[str, float] | None = None,
+        max_seconds: float | None = None,
         order: str | Sequence = "infer",
         scheme: Scheme = "exact",
         sticks: str = "marginal",
@@ -207,6 +218,8 @@ class StickSVMClassifier(StickClassifier):
         self.n_warmup = n_warmup
         self.n_draws = n_draws
         self.thin = thin
+        self.until = until
+        self.max_seconds = max_seconds
         self.order = order
         self.scheme = scheme
         self.sticks = sticks
@@ -254,7 +267,7 @@ class StickSVMClassifier(StickClassifier):
             **self.get_params(deep=False),
             **{"n_bases": bases, "n_chains": 1, "n_warmup": SWEEPS, "n_draws": SWEEPS, "thin": 1},
             **{"order": "infer", "n_jobs": 1, "random_state": seed, "progress": False},
-            **{"checkpoint": None, "callbacks": None},
+            **{"checkpoint": None, "callbacks": None, "until": None, "max_seconds": None},
         }
 
         def fit(width, train, test):

@@ -25,9 +25,9 @@ def fit_together(
 
     A GPU that runs one chain is mostly idle, so several folds, partitions or fixed orders take
     little longer than one. Softplus and stacked models with ``engine="cuda"``, the same
-    settings and tables with as many classes share a batch, unless they have checkpoints or
-    callbacks; all others are fitted one after another. The draws are those of separate fits,
-    to rounding.
+    settings and tables with as many classes share a batch, unless they have checkpoints,
+    callbacks, `until` or `max_seconds`; all others are fitted one after another. The draws are
+    those of separate fits, to rounding.
 
     Parameters
     ----------
@@ -101,6 +101,8 @@ def _shares(model: StickClassifier) -> bool:
         and model.engine == "cuda"
         and model.checkpoint is None
         and not model.callbacks
+        and model.until is None
+        and model.max_seconds is None
     )
 
 

@@ -106,6 +106,18 @@ def fit(
     warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up.")] = 1000,
     draws: Annotated[int, typer.Option(min=1, help="Draws kept of each chain.")] = 1000,
     thin: Annotated[int, typer.Option(min=1, help="Sweeps from one draw to the next.")] = 1,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIMITS",
+            help='Stop once the draws are good enough, e.g. "rhat=1.01,ess=400"; --draws is then '
+            "the most of each chain.",
+        ),
+    ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Stop after this time, with the draws made so far."),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(min=0, help="The same seed gives the same draws.")
     ] = None,
@@ -151,6 +163,8 @@ def fit(
         warmup=warmup,
         draws=draws,
         thin=thin,
+        until=until,
+        max_seconds=max_seconds,
         seed=seed,
         jobs=jobs,
         order=order,

@@ -20,7 +20,8 @@ from pasb.cli import printing
 from pasb.cli.failures import UsageError, check_output
 from pasb.cli.scores import scores_of
 from pasb.covariates.tables import TableError, class_labels, covariates, need_column, read_table
-from pasb.errors import ConvergenceWarning
+from pasb.errors import ConvergenceWarning, TimeBudgetError
+from pasb.posterior.limits import Limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,8 @@ class Settings:
     warmup: int = 1000
     draws: int = 1000
     thin: int = 1
+    until: str | None = None
+    max_seconds: float | None = None
     seed: int | None = None
     jobs: int | None = None
     order: str = "infer"
@@ -57,10 +60,14 @@ class Settings:
 
     def classifier(self, classes: NDArray) -> Any:
         """The classifier they ask for, not fitted yet."""
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise UsageError(f"--max-seconds must be positive, not {self.max_seconds:g}")
         model = getattr(pasb, _CLASSIFIERS[self.model])(
             n_warmup=self.warmup,
             n_draws=self.draws,
             thin=self.thin,
+            until=_until(self.until),
+            max_seconds=self.max_seconds,
             order=_order(self.order, classes),
             scheme=self.scheme,
             random_state=self.seed,
@@ -171,7 +178,10 @@ def _fit(model: Any, X: pd.DataFrame, labels: NDArray) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, labels)
+        try:
+            model.fit(X, labels)
+        except TimeBudgetError as error:
+            raise TimeBudgetError(printing.as_options(str(error))) from error
     seen = [str(warning.message) for warning in caught if warning.category is UserWarning]
     return list(dict.fromkeys(seen))
 
@@ -225,6 +235,30 @@ def _precision(text: str | None) -> float | str | None:
     if not 0 < value < np.inf:
         raise UsageError(f'--precision must be "ard" or a positive number, not {text!r}')
     return value
+
+
+def _until(text: str | None) -> dict[str, float] | None:
+    """Limits from text such as ``rhat=1.01,ess=400``."""
+    if text is None:
+        return None
+    example = 'write for instance --until "rhat=1.01,ess=400"'
+    limits: dict[str, float] = {}
+    for part in text.replace(" ", ",").split(","):
+        if not part:
+            continue
+        name, _, value = part.partition("=")
+        try:
+            limits[name.strip()] = float(value)
+        except ValueError:
+            raise UsageError(f"--until: {part!r} is no limit; {example}") from None
+    if not limits:
+        raise UsageError(f"--until names no limit; {example}")
+    try:
+        Limits.of(limits)
+    except ValueError as error:
+        why = str(error).split(", as in")[0].replace('["', " ").replace('"]', "")
+        raise UsageError(f"--{why}; {example}") from None
+    return limits
 
 
 def _order(text: str, classes: NDArray) -> str | list:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from pasb.posterior.fitted import ESS_LIMIT, RHAT_LIMIT, advice_on
+from pasb.posterior.advice import ERROR_LIMIT, advice_on
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,11 @@ MOST_CLASSES = 12
 _AS_OPTIONS = {
     "n_warmup": "--warmup",
     "n_draws": "--draws",
+    "n_chains": "--chains",
+    "max_seconds=": "--max-seconds ",
+    "max_seconds": "--max-seconds",
     "with a checkpoint": "with --checkpoint",
+    ", or set a smaller stack_sweeps": "",  # no option of the command line
 }
 
 
@@ -61,26 +65,36 @@ def class_counts(labels: NDArray) -> str:
 
 
 def convergence_rows(model: Any) -> list[tuple[str, str]]:
-    """Number of draws, R-hat and effective sample size, with a verdict."""
-    draws, seen = model.draws_, model.diagnostics_
-    rhat, ess = seen.worst_rhat, seen.worst_ess
-    rows = [("draws", f"{draws.n_chains} chains of {draws.n_draws:,}")]
+    """Number of draws, R-hat, effective sample size and error, with a verdict."""
+    draws, seen, limits = model.draws_, model.diagnostics_, model.fitted_.limits
+    rhat, ess, error = seen.worst_rhat, seen.worst_ess, seen.usual_error
+    asked = f", of {draws.n_asked:,} at most" if draws.n_draws < draws.n_asked else ""
+    rows = [("draws", f"{draws.n_chains} chains of {draws.n_draws:,}{asked}")]
     if np.isfinite(rhat):
-        verdict = "good" if rhat <= RHAT_LIMIT else f"should be below {RHAT_LIMIT}"
+        verdict = "good" if rhat <= limits.rhat else f"should be below {limits.rhat:g}"
         rows.append(("R-hat, the worst", f"{rhat:.3f} ({verdict})"))
     if np.isfinite(ess):
-        verdict = "good" if ess >= ESS_LIMIT else f"should be above {ESS_LIMIT}"
+        verdict = "good" if ess >= limits.ess else f"should be above {limits.ess:g}"
         rows.append(("effective sample size, the worst", f"{ess:,.0f} ({verdict})"))
+    if np.isfinite(error):
+        verdict = "good" if error <= ERROR_LIMIT else f"should be below {ERROR_LIMIT}"
+        rows.append(("error of probabilities, 95 % of rows", f"{error:.3f} ({verdict})"))
     return rows
+
+
+def as_options(text: str) -> str:
+    """What classifiers say, in the words of the command line."""
+    for name, option in _AS_OPTIONS.items():
+        text = text.replace(name, option)
+    return text
 
 
 def note(console: Console, model: Any) -> None:
     """Print what to change when the draws cannot be trusted yet."""
-    advice = advice_on(model.draws_, model.diagnostics_)
+    advice = advice_on(model.draws_, model.diagnostics_, model.fitted_.limits)
     if not advice:
         return
-    for name, option in _AS_OPTIONS.items():
-        advice = advice.replace(name, option)
+    advice = as_options(advice)
     if len(model.orders_) > 1:  # an option has one order for both directions
         advice = advice.replace("Fix the order (order=model.orders_), or run", "Run")
     else:

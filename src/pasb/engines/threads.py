@@ -52,7 +52,7 @@ class ThreadEngine(Engine):
         return [[chain] for chain in chains]
 
     def begin(self, n_groups: int) -> int:  # noqa: D102
-        self.helpers.add(max(0, self.n_jobs - n_groups))
+        self.helpers.reset(max(0, self.n_jobs - n_groups))
         n_threads = max(1, min(self.n_jobs, len(self.sweepers)))
         for sweeper in self.sweepers.values():
             sweeper.sampler.reserve(n_threads)

@@ -55,6 +55,11 @@ class Helpers:
             thread.join()
         self._threads = []
 
+    def reset(self, n: int) -> None:
+        """So many threads are free now, while no chain runs."""
+        with self._lock:
+            self.n_free = n
+
     def add(self, n: int = 1) -> None:
         """Add threads whose chain has ended: they help the others."""
         with self._lock:

@@ -18,6 +18,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from pasb.posterior.chain_error import ChainError
+
 NUMBERS_AT_ONCE = 2**14  # ranks, scores and spectra take ten times as much
 
 
@@ -77,15 +79,20 @@ class Diagnostics:
     rhat_probability, ess_probability : array of shape (n_rows, n_categories)
         For the class probabilities of some training rows.
     rhat_log_likelihood, ess_log_likelihood : float
+    error : ChainError
+        How well the posterior means of these probabilities are known, from the spread between
+        chains; `se_probability` and `usual_error` are taken from it.
     by_direction : dict of Diagnostics
         Where chains break sticks in both directions, which are different models: the
-        diagnostics of each; those above are then the worse of the two.
+        diagnostics of each. R-hat and effective sample size above are then the worse of the
+        two, and the error is that of the average of both.
     """
 
     rhat_probability: NDArray[np.float64]
     ess_probability: NDArray[np.float64]
     rhat_log_likelihood: float
     ess_log_likelihood: float
+    error: ChainError
     by_direction: dict[str, Diagnostics] = field(default_factory=dict)
 
     @classmethod
@@ -101,6 +108,7 @@ class Diagnostics:
             ess.reshape(quantities),
             float(rhat_likelihood[0]),
             float(ess_likelihood[0]),
+            ChainError.of(probabilities.mean(axis=1)),
         )
 
     @classmethod
@@ -112,6 +120,7 @@ class Diagnostics:
             np.min([one.ess_probability for one in each], axis=0),
             float(np.max([one.rhat_log_likelihood for one in each])),
             float(np.min([one.ess_log_likelihood for one in each])),
+            ChainError.of_average([one.error for one in each]),
             by_direction,
         )
 
@@ -124,6 +133,25 @@ class Diagnostics:
     def worst_ess(self) -> float:
         """The smallest effective sample size of all."""
         return float(min(np.min(self.ess_probability), self.ess_log_likelihood))
+
+    @property
+    def se_probability(self) -> NDArray[np.float64]:
+        """Standard error of the posterior mean of each probability, (row, category).
+
+        The standard deviation of the chains' own means over the square root of their number. It
+        holds whether or not chains move between modes. NaN for one chain.
+        """
+        return self.error.se
+
+    @property
+    def usual_error(self) -> float:
+        """What the standard error is at most in 95 % of the rows, made larger for few chains."""
+        return self.error.usual()
+
+    @property
+    def worst_error(self) -> float:
+        """The largest standard error of all rows, made larger for few chains."""
+        return float(np.max(self.error.of_rows()))
 
 
 def _halves(draws):

@@ -7,7 +7,7 @@ draws and the command line read that object, never a classifier's private attrib
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -18,14 +18,13 @@ from pasb.binary.binary_model import BinaryModel
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import sorting
-from pasb.posterior.diagnostics import Diagnostics
+from pasb.posterior.diagnostics import Diagnostics, rhat_and_ess
+from pasb.posterior.limits import Limits
 from pasb.posterior.predict import Predictor
 from pasb.sampling.draws import Draws
 from pasb.sticks import Direction
 
 MOST_WATCHED = 24  # rows
-RHAT_LIMIT = 1.05
-ESS_LIMIT = 100
 
 
 class WatchedRows(NamedTuple):
@@ -86,6 +85,8 @@ class Fitted:
     n_threads : int
         Threads of a prediction.
     predictor_type : type
+    limits : Limits
+        How good the draws have to be.
     """
 
     classes: NDArray
@@ -102,6 +103,7 @@ class Fitted:
     frame_library: str
     n_threads: int
     predictor_type: type[Predictor] = Predictor
+    limits: Limits = field(default_factory=Limits)
 
     def predictor(self, n_draws: int | None = None) -> Predictor:
         """Probabilities from all draws, or from some, evenly spaced over all chains."""
@@ -127,8 +129,33 @@ class Fitted:
         flat = self.predictor().samples(self.watched.inner)
         return flat.reshape(self.draws.n_chains, self.draws.n_draws, *flat.shape[1:])
 
+    def good_enough(self) -> bool:
+        """Whether R-hat and effective sample size in `diagnostics` are within the limits.
+
+        Quick where they are not: it begins with what looks worst and ends with the first quantity
+        outside. The draws may be views of those of a run; they are not copied.
+        """
+        draws, met = self.draws, self.limits.met
+        by_direction = [draws.of_direction(name) for name in self.directions]
+        for chains in by_direction:
+            if not met(*rhat_and_ess(draws.log_likelihood[chains][:, :, None])):
+                return False
+        probabilities = np.concatenate(
+            [
+                replace(
+                    self, draws=draws.of_chain(k), predictor_type=Predictor
+                ).watched_probabilities()
+                for k in range(draws.n_chains)
+            ]
+        )
+        return all(
+            met(*rhat_and_ess(own[:, :, row]))
+            for own in (probabilities[chains] for chains in by_direction)
+            for row in _worst_first(own)
+        )
+
     def diagnostics(self) -> Diagnostics:
-        """R-hat and effective sample size of probabilities and log-likelihood."""
+        """R-hat, effective sample size and standard error of probabilities, and more."""
         probabilities, log_likelihood = self.watched_probabilities(), self.draws.log_likelihood
         if len(self.directions) == 1:
             return Diagnostics.of(probabilities, log_likelihood)
@@ -189,40 +216,12 @@ class Fitted:
             )
 
 
-def advice_on(draws: Draws, seen: Diagnostics) -> str | None:
-    """What to change when the draws are poor; None when they are good."""
-    if draws.interrupted:
-        return (
-            f"The run was stopped after {draws.n_draws} draws of each chain. The model can be "
-            "used as it is; a run with a checkpoint can be continued."
-        )
-    if draws.n_draws < 4:
-        return f"{draws.n_draws} draws a chain are too few to judge: increase n_draws."
-    poor = []
-    if seen.worst_rhat > RHAT_LIMIT:
-        poor.append(f"R-hat is up to {seen.worst_rhat:.2f} (should be below {RHAT_LIMIT})")
-    if seen.worst_ess < ESS_LIMIT:
-        poor.append(
-            f"the effective sample size is down to {seen.worst_ess:.0f} (should be above "
-            f"{ESS_LIMIT})"
-        )
-    if not poor:
-        return None
-    n_modes = max(
-        len({tuple(_by_frequency(orders)[0][0]) for orders in draws.order[chains]})
-        for chains in map(draws.of_direction, dict.fromkeys(draws.directions))
-    )
-    if n_modes > 1 and seen.worst_rhat > RHAT_LIMIT:
-        cure = (
-            f"The chains settled in {n_modes} different orders; their average is still a "
-            "usable prediction, but its uncertainty depends on where the chains started. Fix "
-            "the order (order=model.orders_), or run more chains."
-        )
-    elif seen.worst_rhat > RHAT_LIMIT:
-        cure = "Increase n_warmup, then n_draws."
-    else:
-        cure = "Increase n_draws, or thin to keep fewer and less dependent draws."
-    return f"The draws are not good enough yet: {' and '.join(poor)}. {cure}"
+def _worst_first(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows of (chain, draw, row, category), those first whose means vary most between halves."""
+    half = probabilities.shape[1] // 2
+    means = [part.mean(axis=1) for part in (probabilities[:, :half], probabilities[:, half:])]
+    total = np.maximum(probabilities.var(axis=(0, 1)), np.finfo(float).tiny)
+    return np.argsort(-(np.concatenate(means).var(axis=0) / total).max(axis=1))
 
 
 def _by_frequency(

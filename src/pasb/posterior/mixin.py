@@ -15,6 +15,7 @@ from pasb.posterior.frames import by_direction, native_frame
 if TYPE_CHECKING:
     import xarray
 
+    from pasb.posterior.diagnostics import Diagnostics
     from pasb.posterior.fitted import Fitted
     from pasb.sampling.draws import Draws
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 class PosteriorMixin:
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
+    diagnostics_: Diagnostics
     _tree: tuple[Draws, xarray.DataTree] | None = None  # of these draws
 
     @property
@@ -208,6 +210,30 @@ class PosteriorMixin:
         from pasb.posterior.words import order_in_words
 
         return order_in_words(self.fitted_, X, y)
+
+    def convergence_in_words(self) -> str:
+        """How good the draws are, and what to change where they are not good enough.
+
+        Returns
+        -------
+        str
+            What the warning of `fit` says, or that all is well, from `diagnostics_`.
+
+        Examples
+        --------
+        >>> from pasb import StickLogisticClassifier
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = StickLogisticClassifier(order=[0, 1, 2], random_state=1).fit(X, y)
+        >>> print(model.convergence_in_words())
+        4 chains of 1000 draws, and they are good: R-hat is at most ..., the effective sample size
+        at least .... Averaged class probabilities are known to ± ... (standard error between
+        chains, in 95 % of the rows).
+        """
+        from pasb.posterior.advice import convergence_in_words
+
+        fitted = self.fitted_
+        return convergence_in_words(fitted.draws, self.diagnostics_, fitted.limits)
 
     def predict_frame(self, X, interval: float = 0.9) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.sampling.chain import Chain
 from pasb.sticks import Direction
+
+#: why a run ended: all was done, a user or callback stopped it, its time was spent, or the draws
+#: were good enough
+Ending = Literal["finished", "interrupted", "time", "until"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,13 @@ class Draws:
     statistics: dict[str, NDArray[np.int32]]  # what moves counted since the draw before
     guards: dict[str, int]
     n_warmup: int  # sweeps of warm-up that were done
-    interrupted: bool = False
+    n_asked: int  # draws of each chain, at most
+    ended: Ending = "finished"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its end; the draws are fewer than was asked for."""
+        return self.ended in ("interrupted", "time")
 
     def sort_last_two(self) -> None:
         """Put the lower of the last two categories first in all draws of a symmetric model.
@@ -55,6 +66,18 @@ class Draws:
             statistics={k: v[chains, draws][:, None] for k, v in self.statistics.items()},
         )
 
+    def of_chain(self, chain: int) -> Draws:
+        """One of the chains, as views."""
+        only = slice(chain, chain + 1)
+        return replace(
+            self,
+            parameters={name: values[only] for name, values in self.parameters.items()},
+            directions=self.directions[only],
+            order=self.order[only],
+            log_likelihood=self.log_likelihood[only],
+            statistics={name: values[only] for name, values in self.statistics.items()},
+        )
+
     def of_direction(self, direction: Direction) -> NDArray[np.int64]:
         """The chains that break sticks in one direction."""
         return np.flatnonzero(np.array(self.directions) == direction)
@@ -70,7 +93,12 @@ class Draws:
         return self.order.shape[1]
 
 
-def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Draws:
+def collect(
+    chains: list[Chain],
+    trace: dict[str, NDArray],
+    ended: Ending = "finished",
+    n_draws: int | None = None,
+) -> Draws:
     """The draws that all chains of a run have, from the arrays that the chains fill.
 
     Parameters
@@ -78,21 +106,39 @@ def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Dr
     chains : list of Chain
     trace : dict of str to array
         What `pasb.sampling.chain.empty_trace` made for these chains.
-    stopped : bool
-        Whether the run was told to stop.
+    ended : Ending
+        Why the run ended.
+    n_draws : int, optional
+        Keep so many of each chain; by default as many as all of them have.
     """
-    n_draws = min(chain.n_kept for chain in chains)
+    if n_draws is None:
+        n_draws = min(chain.n_kept for chain in chains)
+        if all(chain.finished for chain in chains):
+            ended = "finished"
     if n_draws == 0:
         # stopped in the warm-up: the states reached are better than nothing
         for chain in chains:
             chain.keep(0)
         n_draws = 1
+    views = first_draws(chains, trace, n_draws)
     # a copy only where some draws were not made
-    kept = {name: np.ascontiguousarray(values[:, :n_draws]) for name, values in trace.items()}
+    return replace(
+        views,
+        parameters={k: np.ascontiguousarray(values) for k, values in views.parameters.items()},
+        order=np.ascontiguousarray(views.order),
+        log_likelihood=np.ascontiguousarray(views.log_likelihood),
+        ended=ended,
+    )
+
+
+def first_draws(chains: list[Chain], trace: dict[str, NDArray], n_draws: int) -> Draws:
+    """The first draws of each chain, as views of the arrays that the chains fill."""
+    kept = {name: values[:, :n_draws] for name, values in trace.items()}
     guards: dict[str, int] = {}
     for chain in chains:
         for name, count in chain.guards.items():
             guards[name] = guards.get(name, 0) + count
+    schedule = chains[0].schedule
     return Draws(
         directions=tuple(chain.problem.direction for chain in chains),
         order=kept.pop("order"),
@@ -100,8 +146,8 @@ def collect(chains: list[Chain], trace: dict[str, NDArray], stopped: bool) -> Dr
         statistics=_by_name(chains[0].tally.names, kept.pop("statistics")),
         parameters=kept,
         guards=guards,
-        n_warmup=min(chains[0].schedule.n_warmup, min(chain.n_done for chain in chains)),
-        interrupted=stopped and not all(chain.finished for chain in chains),
+        n_warmup=min(schedule.n_warmup, min(chain.n_done for chain in chains)),
+        n_asked=schedule.n_draws,
     )
 
 

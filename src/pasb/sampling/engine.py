@@ -64,7 +64,10 @@ class Engine(ABC):
         """Bring the states of a group to where a checkpoint can be written from."""
 
     def begin(self, n_groups: int) -> int:
-        """So many groups are to be advanced; how many threads shall do it."""
+        """So many groups are to be advanced; how many threads shall do it.
+
+        Called again whenever the groups have met and go on; the answer is the same then.
+        """
         return 1
 
     def group_ended(self, n_left: int) -> None:  # noqa: B027

@@ -2,7 +2,9 @@
 
 Chains advance in short slices, taking turns, so that they stay about equally far: an interrupted
 run then has draws of all of them. No chain sees another, and none sees how it was sliced, so the
-draws do not depend on the number of threads.
+draws do not depend on the number of threads. A run that stops once its draws are good enough
+(`enough`) lets all chains meet at fixed numbers of draws and looks at exactly those, so their
+number does not depend on it either.
 """
 
 from __future__ import annotations
@@ -20,14 +22,16 @@ from numpy.typing import NDArray
 
 from pasb.errors import CheckpointError
 from pasb.numerics.helpers import one_blas_thread
+from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
-from pasb.sampling.draws import Draws, collect
+from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress
 from pasb.storage.checkpoint import Checkpoint
 
 CHECKPOINT_SECONDS = 10.0
+FIRST_MEETING, GROWTH = 100, 1.5  # of draws, where chains meet to be looked at
 
 Callback = Callable[[SweepInfo], bool | None]
 
@@ -41,8 +45,10 @@ def sample(
     show_progress: bool = False,
     checkpoint: str | os.PathLike | None = None,
     fingerprint: dict | None = None,
+    budget: Budget | None = None,
+    enough: Callable[[Draws], bool] | None = None,
 ) -> Draws:
-    """Run the chains to their end, or until an interrupt or a callback stops them.
+    """Run the chains to their end, or until something stops them.
 
     Parameters
     ----------
@@ -59,17 +65,33 @@ def sample(
         Folder to write to while sampling, and to resume from.
     fingerprint : dict, optional
         What must agree for the folder to be this run's.
+    budget : Budget, optional
+        Stop once it is spent; a resumed run brings one of its own.
+    enough : callable, optional
+        Stop once it returns True. It is called now and then, with the first draws of all chains;
+        what it returns must depend on nothing else.
+
+    Raises
+    ------
+    TimeBudgetError
+        When the budget is spent before every chain has `fewest_draws`.
     """
+    if budget is not None and budget.spent:
+        raise budget.too_short([], checkpoint)
     with one_blas_thread(), engine:
         chains, trace = _with_trace(engine, problems, schedule)
-        run = Run(engine, chains, list(callbacks), show_progress)
+        run = Run(engine, chains, list(callbacks), show_progress, budget)
+        if enough is not None:
+            run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
         if checkpoint is None:
             run.go(None)
         else:
             with Checkpoint.open(Path(checkpoint), fingerprint or {}) as folder:
                 run.restore(folder)
                 run.go(folder)
-    return collect(chains, trace, run.stopped.is_set())
+    if budget is not None and run.came_to_nothing:
+        raise budget.too_short(chains, checkpoint)
+    return collect(chains, trace, run.ended, run.n_draws)
 
 
 def sample_together(
@@ -94,8 +116,24 @@ def sample_together(
         everything = [chain for own, _ in each for chain in own]
         run = Run(engine, everything, list(callbacks), show_progress)
         run.go(None)
-    stopped = run.stopped.is_set()
-    return [collect(own, trace, stopped) for own, trace in each]
+    return [collect(own, trace, run.ended) for own, trace in each]
+
+
+def meetings(n_draws: int) -> list[int]:
+    """Numbers of draws at which chains meet, up to the last; each grows with those before.
+
+    So looking at all draws again costs little of the whole.
+
+    Examples
+    --------
+    >>> meetings(1000)
+    [100, 150, 225, 337, 505, 757, 1000]
+    """
+    points, point = [], FIRST_MEETING
+    while point < n_draws:
+        points.append(point)
+        point = max(point + 1, int(point * GROWTH))
+    return [*points, n_draws]
 
 
 def _with_trace(
@@ -118,8 +156,13 @@ class Run:
     chains: list[Chain]
     callbacks: list[Callback]
     show_progress: bool
+    budget: Budget | None = None
+    enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
+    ended: Ending = "finished"
+    n_draws: int | None = None  # to keep, where they were good enough
     stopped: threading.Event = field(default_factory=threading.Event)
-    n_saved: dict[int, int] = field(default_factory=dict)  # draws in the checkpoint, by chain
+    # sweeps and draws in the checkpoint, by chain
+    saved: dict[int, tuple[int, int]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     warned: bool = False
 
@@ -137,36 +180,70 @@ class Run:
                     f"this run ({error}): use another folder"
                 ) from error
             self.engine.resume(chain)
-            self.n_saved[chain.index] = len(saved.draws["order"])
+            self.saved[chain.index] = saved.sweep, len(saved.draws["order"])
+
+    @property
+    def schedule(self) -> Schedule:
+        """That of all chains, but for their seeds."""
+        return self.chains[0].schedule
+
+    @property
+    def came_to_nothing(self) -> bool:
+        """Whether the time was spent before any chain had draws enough for a model."""
+        furthest = max(chain.n_kept for chain in self.chains)
+        return self.ended == "time" and furthest < fewest_draws(self.schedule)
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
         groups = [Group(own) for own in self.engine.groups(self.chains)]
-        n_threads = self.engine.begin(sum(not group.finished for group in groups))
+        n_threads = self.engine.begin(len(groups))
         with (
             ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
             Progress(self.chains, self.show_progress) as progress,
         ):
             try:
-                self._turns(pool, groups, folder, progress)
+                self._stages(pool, groups, folder, progress)
             except KeyboardInterrupt:
-                self.stopped.set()
+                self._stop("interrupted")
             except BaseException:
                 self.stopped.set()  # so that the other threads come to an end
                 raise
             if self.stopped.is_set():
                 self._catch_up(pool, groups, folder)
 
-    def _turns(
+    def _stages(
         self,
         pool: ThreadPoolExecutor,
         groups: list[Group],
         folder: Checkpoint | None,
         progress: Progress,
     ) -> None:
-        waiting = {
-            pool.submit(self._slice, group, folder): group for group in groups if not group.finished
-        }
+        """Advance from one meeting of all chains to the next, until their draws are enough."""
+        schedule = self.schedule
+        last = schedule.n_draws
+        for n_draws in [last] if self.enough is None else meetings(last):
+            goal = schedule.n_warmup + n_draws * schedule.thin
+            behind = [group for group in groups if not group.reached(goal)]
+            self.engine.begin(len(behind))
+            self._turns(pool, behind, goal, folder, progress)
+            if self.stopped.is_set():
+                return
+            if self.enough is not None and n_draws < last and self.enough(n_draws):
+                self.ended, self.n_draws = "until", n_draws
+                for group in groups:
+                    self._save(group, folder, now=True)
+                return
+
+    def _turns(
+        self,
+        pool: ThreadPoolExecutor,
+        groups: list[Group],
+        goal: int,
+        folder: Checkpoint | None,
+        progress: Progress,
+    ) -> None:
+        """Advance the groups to so many sweeps, slice by slice."""
+        waiting = {pool.submit(self._slice, group, goal, folder): group for group in groups}
         while waiting:
             done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             for future in done:
@@ -174,18 +251,19 @@ class Run:
                 future.result()
                 for chain in group.chains:
                     progress.show(chain)
-                if not group.finished and not self.stopped.is_set():
-                    waiting[pool.submit(self._slice, group, folder)] = group
+                if not group.reached(goal) and not self.stopped.is_set():
+                    waiting[pool.submit(self._slice, group, goal, folder)] = group
                 else:
                     self.engine.group_ended(len(waiting))
 
-    def _slice(self, group: Group, folder: Checkpoint | None) -> None:
+    def _slice(self, group: Group, goal: int, folder: Checkpoint | None) -> None:
         with group.busy:
-            if self.stopped.is_set():
+            if self._shall_stop():
                 return
             seconds = self.engine.slice_seconds
-            self.engine.advance(group.chains, group.n_sweeps, seconds, self._after_sweep)
-            self._save(group, folder, now=group.finished or self.stopped.is_set())
+            self.engine.advance(group.chains, goal, seconds, self._after_sweep)
+            done = group.reached(self.schedule.n_sweeps)
+            self._save(group, folder, now=done or self.stopped.is_set())
 
     def _after_sweep(self, chain: Chain) -> bool:
         if self.callbacks:
@@ -193,8 +271,19 @@ class Run:
             with self.lock:
                 for callback in self.callbacks:
                     if not self.stopped.is_set() and callback(info):
-                        self.stopped.set()
+                        self._stop("interrupted")
+        return self._shall_stop()
+
+    def _shall_stop(self) -> bool:
+        """Whether something stopped the run, or its time is spent."""
+        if self.budget is not None and not self.stopped.is_set() and self.budget.spent:
+            self._stop("time")
         return self.stopped.is_set()
+
+    def _stop(self, why: Ending) -> None:
+        if not self.stopped.is_set():
+            self.ended = why
+        self.stopped.set()
 
     def _catch_up(
         self, pool: ThreadPoolExecutor, groups: list[Group], folder: Checkpoint | None
@@ -206,14 +295,14 @@ class Run:
         for group in groups:
             with group.busy:  # an interrupt may come while a chain is in the middle of a sweep
                 pass
-        furthest = max(chain.n_kept for chain in self.chains)
-        schedule = self.chains[0].schedule
-        until = schedule.n_warmup + furthest * schedule.thin if furthest else 1
-        futures: list[Future] = [
-            pool.submit(self.engine.advance, group.chains, until) for group in groups
-        ]
-        for future in futures:
-            future.result()
+        if not self.came_to_nothing:
+            furthest = max(chain.n_kept for chain in self.chains)
+            goal = self.schedule.n_warmup + furthest * self.schedule.thin if furthest else 1
+            futures: list[Future] = [
+                pool.submit(self.engine.advance, group.chains, goal) for group in groups
+            ]
+            for future in futures:
+                future.result()
         for group in groups:
             self._save(group, folder, now=True)
 
@@ -225,11 +314,15 @@ class Run:
         self.engine.fetch(group.chains)
         if folder is not None:
             for chain in group.chains:
-                self._append(chain, folder)
+                if chain.state is not None:  # none if the time was spent before its first sweep
+                    self._append(chain, folder)
         group.saved_at = monotonic()
 
     def _append(self, chain: Chain, folder: Checkpoint) -> None:
-        start, stop = self.n_saved.get(chain.index, 0), chain.n_kept
+        n_done, start = self.saved.get(chain.index, (0, 0))
+        if n_done == chain.n_done:
+            return
+        stop = chain.n_kept
         draws = {name: array[start:stop] for name, array in chain.trace.items()}
         try:
             folder.append(chain.index, chain.n_done, chain.export_state(), draws)
@@ -241,7 +334,7 @@ class Run:
                     )
                 self.warned = True
         else:
-            self.n_saved[chain.index] = stop
+            self.saved[chain.index] = chain.n_done, stop
 
 
 @dataclass
@@ -252,12 +345,6 @@ class Group:
     busy: threading.Lock = field(default_factory=threading.Lock)  # held during a slice
     saved_at: float = field(default_factory=monotonic)
 
-    @property
-    def n_sweeps(self) -> int:
-        """Sweeps of its chains."""
-        return self.chains[0].schedule.n_sweeps
-
-    @property
-    def finished(self) -> bool:
-        """Whether all sweeps are done."""
-        return all(chain.finished for chain in self.chains)
+    def reached(self, goal: int) -> bool:
+        """Whether all its chains have done so many sweeps."""
+        return all(chain.n_done >= goal for chain in self.chains)
