@@ -20,6 +20,7 @@ from pasb.binary.softplus_posterior import (
     take_position,
 )
 from pasb.moves import softplus_trajectory
+from pasb.moves.gibbs import Gibbs
 from pasb.moves.softplus_trajectory import SoftplusTrajectory, _space
 from pasb.numerics import adaptation
 from pasb.numerics.rows import Rows
@@ -33,6 +34,15 @@ MODELS = {
     "shared": Softplus(n_experts=2, n_layers=2, rate="shared", moves="mixed"),
     "normal": Softplus(n_experts=2, n_layers=1, precision=0.7, moves="mixed"),
 }
+
+
+class Alone(Sweeper):
+    """Sweeps without Gibbs updates, which would hide half of a mistake."""
+
+    def moves_of(self):
+        moves, _ = super().moves_of()
+        alone = [move for move in moves if not isinstance(move, Gibbs)]
+        return alone, alone
 
 
 def rows_and_labels(seed, n=90, n_columns=3):
@@ -107,7 +117,7 @@ def learned_metric(monkeypatch):
 @pytest.mark.usefixtures("learned_metric")
 def test_the_posterior_is_invariant_in_a_learned_metric(most_dense, seed, level, monkeypatch):
     monkeypatch.setattr(softplus_metric, "MOST_DENSE", most_dense)
-    worst = deviation(MODELS["shared"], 100, seed, fixed=True)
+    worst = deviation(MODELS["shared"], 200, seed, fixed=True, sweeper=Alone)
     assert worst.p > level, f"{worst.what}: {worst.z:.1f} standard errors"
 
 
@@ -186,14 +196,15 @@ class TestMistakes:
             return wrong
 
         self.followed(monkeypatch, change)
-        assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+        found = deviation(MODELS["ard"], 300, 1, fixed=True, sweeper=Alone)
+        assert found.z > 5
 
     def test_a_wrong_acceptance_ratio(self, monkeypatch):
         """Every trajectory is accepted; steps are long, so that this matters."""
 
         def change(right):
             def wrong(rows, prior, work, metric, step, key, scratch, position):
-                found = right(rows, prior, work, metric, 8 * step, key, scratch, position)
+                found = right(rows, prior, work, metric, 12 * step, key, scratch, position)
                 if found[0] > 0 and not found[3]:
                     position[:] = scratch[0]
                 return found
@@ -201,7 +212,8 @@ class TestMistakes:
             return wrong
 
         self.followed(monkeypatch, change)
-        assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+        found = deviation(MODELS["ard"], 300, 1, fixed=True, sweeper=Alone)
+        assert found.z > 5
 
     def test_adaptation_that_goes_on(self, monkeypatch):
         """A metric that is taken where the chain is now."""
@@ -212,7 +224,8 @@ class TestMistakes:
             return right(self, own, *rest)
 
         monkeypatch.setattr(SoftplusTrajectory, "_follow", wrong)
-        assert deviation(MODELS["ard"], 150, 1, fixed=True).z > 5
+        found = deviation(MODELS["shared"], 1000, 1, fixed=True, sweeper=Alone)
+        assert found.z > 5
 
     def test_a_mean_rate_from_the_wrong_prior(self, monkeypatch):
         from pasb.moves import mean_rate
