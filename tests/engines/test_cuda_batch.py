@@ -118,3 +118,7 @@ def test_short_chains_of_sticks_choose_where_chains_start(engines, monkeypatch):
     own[0].fill(state)
     _, parameters = own[0].best[order[0], 7 - (1 << order[0])]
     np.testing.assert_array_equal(state.parameters["coef"][order[0]], parameters["coef"])
+
+
+def test_a_mean_of_the_rates_that_is_sampled(engines):
+    agree(engines, rate="shared", n_sweeps=2)

@@ -91,10 +91,12 @@ class StickLogisticClassifier(AutomaticRate):
         ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
     n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
-    n_warmup : int, default=1000
-        Sweeps of warm-up, which are not kept.
-    n_draws : int, default=1000
-        Draws kept of each chain.
+    n_warmup : "auto" or int, default="auto"
+        Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+        for support vector machines, or 100 for softplus models with trajectories.
+    n_draws : "auto" or int, default="auto"
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
+        softplus models with trajectories, whose draws are further apart.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -180,8 +182,8 @@ class StickLogisticClassifier(AutomaticRate):
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
         n_chains: int = 4,
-        n_warmup: int = 1000,
-        n_draws: int = 1000,
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
         thin: int = 1,
         until: Mapping[str, float] | None = None,
         max_seconds: float | None = None,

@@ -56,12 +56,21 @@ RUN = {
         "Chains, each started from random coefficients (with two directions, this many of each).",
     ),
     "n_warmup": Setting(
-        1000,
-        [Interval(Integral, 0, None, closed="left")],
-        "int",
-        "Sweeps of warm-up, which are not kept.",
+        "auto",
+        [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        '"auto" or int',
+        """\
+Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+for support vector machines, or 100 for softplus models with trajectories.""",
     ),
-    "n_draws": Setting(1000, [AT_LEAST_ONE], "int", "Draws kept of each chain."),
+    "n_draws": Setting(
+        "auto",
+        [StrOptions({"auto"}), AT_LEAST_ONE],
+        '"auto" or int',
+        """\
+Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
+softplus models with trajectories, whose draws are further apart.""",
+    ),
     "thin": Setting(1, [AT_LEAST_ONE], "int", "Sweeps from one draw to the next."),
     "until": Setting(
         None,
@@ -191,12 +200,8 @@ Rate of the gamma prior under "ard"; the scale of the t distribution is
     ),
 }
 
-# a sweep of softplus or kernel models is expensive
-OTHER_DEFAULTS: dict[str, dict[str, Any]] = {
-    "SoftplusClassifier": {"n_chains": 2},
-    "StackedSoftplusClassifier": {"n_chains": 2},
-    "StickSVMClassifier": {"n_chains": 2, "n_warmup": 500, "n_draws": 500},
-}
+# a sweep of kernel models is expensive
+OTHER_DEFAULTS: dict[str, dict[str, Any]] = {"StickSVMClassifier": {"n_chains": 2}}
 
 
 def constraints(*groups: dict[str, Setting], **own: list) -> dict[str, list | str]:

@@ -49,10 +49,12 @@ class SoftplusClassifier(StickClassifier):
         prior of its own, with this shape and rate; the paper's choice is ``(1, 1)`` with
         ``precision_shape=1e-6``. "auto" is such an exponential prior, and its mean is a
         parameter with a wide prior, shared by all sticks and sampled with the rest.
-    moves : {"gibbs", "mixed"}, default="gibbs"
+    moves : {"auto", "gibbs", "mixed"}, default="auto"
         "mixed" adds trajectories on the posterior with all latents integrated out. A sweep then
-        takes ten to thirty times as long, and goes much further: a few hundred of them reach
-        likelihoods that thousands of Gibbs updates do not. Needs ``engine="cpu"``.
+        takes five to ten times as long, and goes much further: a hundred of them reach
+        likelihoods that thousands of Gibbs updates do not. Needs ``engine="cpu"``, the exact
+        scheme and all experts; "auto" is "mixed" where these are given, else "gibbs", which
+        needs some thousand sweeps of warm-up and as many draws.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
         exact.
@@ -60,12 +62,14 @@ class SoftplusClassifier(StickClassifier):
         Where chains run: in threads, or all as one batch on an NVIDIA GPU, which needs the
         extra ``pasb[cuda]``. From the same seed the draws agree until rounding separates the
         chains. Predictions use the GPU too where there is one.
-    n_chains : int, default=2
+    n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
-    n_warmup : int, default=1000
-        Sweeps of warm-up, which are not kept.
-    n_draws : int, default=1000
-        Draws kept of each chain.
+    n_warmup : "auto" or int, default="auto"
+        Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+        for support vector machines, or 100 for softplus models with trajectories.
+    n_draws : "auto" or int, default="auto"
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
+        softplus models with trajectories, whose draws are further apart.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -161,7 +165,7 @@ class SoftplusClassifier(StickClassifier):
         n_layers=[AT_LEAST_ONE],
         direction=[StrOptions({"forward", "reverse", "both"})],
         precision_rate=[*PRIOR["precision_rate"].constraint, tuple, list],
-        moves=[StrOptions({"gibbs", "mixed"})],
+        moves=[StrOptions({"auto", "gibbs", "mixed"})],
         prune=["boolean"],
         engine=[StrOptions({"cpu", "cuda"})],
     )
@@ -175,12 +179,12 @@ class SoftplusClassifier(StickClassifier):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
-        moves: str = "gibbs",
+        moves: str = "auto",
         prune: bool = False,
         engine: EngineName = "cpu",
-        n_chains: int = 2,
-        n_warmup: int = 1000,
-        n_draws: int = 1000,
+        n_chains: int = 4,
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
         thin: int = 1,
         until: Mapping[str, float] | None = None,
         max_seconds: float | None = None,
@@ -260,6 +264,16 @@ class SoftplusClassifier(StickClassifier):
             return DevicePredictor
         return Predictor
 
+    def _moves(self) -> str:
+        if self.scheme == "paper":
+            return "gibbs"
+        if self.moves == "auto":
+            return "gibbs" if self.engine == "cuda" or self.prune else "mixed"
+        return self.moves
+
+    def _usual_lengths(self) -> tuple[int, int]:
+        return (100, 50) if self._moves() == "mixed" else super()._usual_lengths()
+
     def _binary_model(self) -> Softplus:
         return Softplus(
             n_experts=self.n_experts,
@@ -267,7 +281,7 @@ class SoftplusClassifier(StickClassifier):
             precision=self.precision,
             shape=self.precision_shape,
             rate=self._rate(),
-            moves="gibbs" if self.scheme == "paper" else self.moves,
+            moves=self._moves(),
             prune=self.prune,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus
-from pasb.classifiers.settings import AT_LEAST_ONE, Interval
+from pasb.classifiers.settings import AT_LEAST_ONE, Interval, StrOptions
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
@@ -43,19 +43,22 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         T, the layers of each expert, in all models but the last.
     last_layers : int, default=1
         T in the last model.
-    stack_sweeps : int, default=3000
-        Sweeps of all models but the last; the best draw is taken from the second half.
+    stack_sweeps : "auto" or int, default="auto"
+        Sweeps of all models but the last; the best draw is taken from the second half. "auto" is
+        3000, or 150 with trajectories.
     direction : {"both", "forward", "reverse"}, default="both"
         As in `SoftplusClassifier`; with "both", the hyperplanes of both directions become
         covariates of both.
     precision, precision_shape, precision_rate, moves, prune, engine
         As in `SoftplusClassifier`.
-    n_chains : int, default=2
+    n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
-    n_warmup : int, default=1000
-        Sweeps of warm-up, which are not kept.
-    n_draws : int, default=1000
-        Draws kept of each chain.
+    n_warmup : "auto" or int, default="auto"
+        Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+        for support vector machines, or 100 for softplus models with trajectories.
+    n_draws : "auto" or int, default="auto"
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
+        softplus models with trajectories, whose draws are further apart.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -136,7 +139,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         **SoftplusClassifier._parameter_constraints,
         "n_stacks": [AT_LEAST_ONE],
         "last_layers": [AT_LEAST_ONE],
-        "stack_sweeps": [Interval(Integral, 2, None, closed="left")],
+        "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -146,17 +149,17 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         n_experts: int = 5,
         n_layers: int = 3,
         last_layers: int = 1,
-        stack_sweeps: int = 3000,
+        stack_sweeps: int | str = "auto",
         direction: str = "both",
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str | tuple[float, float] = "auto",
-        moves: str = "gibbs",
+        moves: str = "auto",
         prune: bool = False,
         engine: EngineName = "cpu",
-        n_chains: int = 2,
-        n_warmup: int = 1000,
-        n_draws: int = 1000,
+        n_chains: int = 4,
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
         thin: int = 1,
         until: Mapping[str, float] | None = None,
         max_seconds: float | None = None,
@@ -279,7 +282,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     def _level_model(self, number: int) -> SoftplusClassifier:
         """The model of a level below the last, counted from 1, not fitted yet."""
-        n_warmup = int(self.stack_sweeps) // 2
+        usual = 150 if self._moves() == "mixed" else 3000
+        n_sweeps = usual if isinstance(self.stack_sweeps, str) else int(self.stack_sweeps)
         shared = SoftplusClassifier().get_params()
         model = SoftplusClassifier(**{name: getattr(self, name) for name in shared})
         seed = self.random_state
@@ -287,8 +291,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             seed = int(np.random.SeedSequence([int(seed), number]).generate_state(1)[0])
         model.set_params(
             n_chains=1,
-            n_warmup=n_warmup,
-            n_draws=int(self.stack_sweeps) - n_warmup,
+            n_warmup=n_sweeps // 2,
+            n_draws=n_sweeps - n_sweeps // 2,
             thin=1,
             until=None,
             max_seconds=None,

@@ -157,13 +157,22 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         )
         self._watched = WatchedRows.of(inner, categories, used)
         del inner, chosen, table, labels, categories, weights, used  # the chains need none
-        n_warmup, n_draws, thin = int(self.n_warmup), int(self.n_draws), int(self.thin)
         each = [  # chains that share a problem share what they start from
             replace(problem, direction=direction, fixed_order=fixed[direction])
             for direction in self._directions
         ]
         problems = [problem for problem in each for _ in range(self.n_chains)]
-        return problems, Schedule(n_warmup, n_draws, thin, self._run_seed())
+        return problems, Schedule(*self._lengths(), int(self.thin), self._run_seed())
+
+    def _lengths(self) -> tuple[int, int]:
+        """Sweeps of warm-up, and draws."""
+        asked = zip((self.n_warmup, self.n_draws), self._usual_lengths(), strict=True)
+        n_warmup, n_draws = (usual if isinstance(n, str) else int(n) for n, usual in asked)
+        return n_warmup, n_draws
+
+    def _usual_lengths(self) -> tuple[int, int]:
+        """Those that "auto" stands for."""
+        return 1000, 1000
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
         checkpoint, shown = self._checkpoint(), wanted(self.progress)

@@ -68,10 +68,12 @@ class StickSVMClassifier(StickClassifier):
         Folds of the cross validation.
     n_chains : int, default=2
         Chains, each started from random coefficients (with two directions, this many of each).
-    n_warmup : int, default=500
-        Sweeps of warm-up, which are not kept.
-    n_draws : int, default=500
-        Draws kept of each chain.
+    n_warmup : "auto" or int, default="auto"
+        Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+        for support vector machines, or 100 for softplus models with trajectories.
+    n_draws : "auto" or int, default="auto"
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
+        softplus models with trajectories, whose draws are further apart.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -189,8 +191,8 @@ class StickSVMClassifier(StickClassifier):
         cv_widths: Sequence[float] | None = None,
         cv_folds: int = 3,
         n_chains: int = 2,
-        n_warmup: int = 500,
-        n_draws: int = 500,
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
         thin: int = 1,
         until: Mapping[str, float] | None = None,
         max_seconds: float | None = None,
@@ -230,6 +232,9 @@ class StickSVMClassifier(StickClassifier):
         self.progress = progress
         self.checkpoint = checkpoint
         self.callbacks = callbacks
+
+    def _usual_lengths(self) -> tuple[int, int]:
+        return 500, 500
 
     def _binary_model(self) -> BinaryModel:
         return SupportVector(

@@ -103,8 +103,12 @@ def fit(
     chains: Annotated[
         int | None, typer.Option(min=1, help="Number of chains; 4, or 2 of each direction.")
     ] = None,
-    warmup: Annotated[int, typer.Option(min=0, help="Sweeps of warm-up.")] = 1000,
-    draws: Annotated[int, typer.Option(min=1, help="Draws kept of each chain.")] = 1000,
+    warmup: Annotated[
+        int | None, typer.Option(min=0, help="Sweeps of warm-up; by default as the model needs.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Draws of each chain; by default as the model needs.")
+    ] = None,
     thin: Annotated[int, typer.Option(min=1, help="Sweeps from one draw to the next.")] = 1,
     until: Annotated[
         str | None,

@@ -44,8 +44,8 @@ class Settings:
     layers: int | None = None
     engine: str | None = None
     chains: int | None = None
-    warmup: int = 1000
-    draws: int = 1000
+    warmup: int | None = None
+    draws: int | None = None
     thin: int = 1
     until: str | None = None
     max_seconds: float | None = None
@@ -63,8 +63,6 @@ class Settings:
         if self.max_seconds is not None and not self.max_seconds > 0:
             raise UsageError(f"--max-seconds must be positive, not {self.max_seconds:g}")
         model = getattr(pasb, _CLASSIFIERS[self.model])(
-            n_warmup=self.warmup,
-            n_draws=self.draws,
             thin=self.thin,
             until=_until(self.until),
             max_seconds=self.max_seconds,
@@ -80,6 +78,8 @@ class Settings:
             "layers": ("n_layers", self.layers),
             "engine": ("engine", self.engine),
             "chains": ("n_chains", self.chains),
+            "warmup": ("n_warmup", self.warmup),
+            "draws": ("n_draws", self.draws),
             "precision": ("precision", _precision(self.precision)),
         }
         for option, (name, value) in chosen.items():

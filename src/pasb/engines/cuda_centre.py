@@ -16,7 +16,7 @@ from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_kernels import COEFFICIENTS, KINDS, LEAST_PIVOT, PRECISIONS
 from pasb.binary.softplus_prior import ALL, LEAST_PRECISION, NONE
 from pasb.engines.device import THREADS, kernel_with, shared
-from pasb.engines.device_functions import block_sum, key_of, open_stream
+from pasb.engines.device_functions import block_sum, key_of, open_stream, stream_key
 from pasb.variates import scalar
 
 normal = shared(scalar.normal)
@@ -24,6 +24,7 @@ draw_seats = shared(softplus_prior.draw_seats)
 draw_weights_given = shared(softplus_prior.draw_weights_given)
 draw_precision = shared(softplus_prior.draw_precision)
 draw_rate = shared(softplus_prior.draw_rate)
+draw_mean_rate = shared(softplus_prior.draw_mean_rate)
 draw_hypers_from_prior = shared(softplus_prior.draw_hypers_from_prior)
 
 REGISTERS = 128  # of a thread, so that blocks of 512 fit in
@@ -216,14 +217,14 @@ def draw_precisions(
 ):
     """Precisions given the coefficients, then their rate; one block a layer of a vector.
 
-    `rate_prior` and `widths`, the numbers of columns, have a row for each table.
+    `rate_prior` has a row for each chain, `widths`, the numbers of columns, one for each table.
     """
     values = cuda.shared.array(THREADS, np.float64)
     vector, t = cuda.blockIdx.x, cuda.blockIdx.y
     n_experts = coef.shape[1]
     problem, k = vector // n_experts, vector % n_experts
     group = problem // (slots.shape[0] // widths.shape[0])
-    prior, n = rate_prior[group], widths[group]
+    prior, n = rate_prior[problem // (slots.shape[0] // rate_prior.shape[0])], widths[group]
     slot = slots[problem]
     key = key_of(stick_keys[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
     total = 0.0
@@ -237,6 +238,31 @@ def draw_precisions(
     total = block_sum(values, total)
     if cuda.threadIdx.x == 0 and prior[0] > 0.0:
         rate[slot, k, t] = draw_rate(open_stream(key, n), n, total, shape, prior)
+
+
+@cuda.jit
+def draw_mean_rates(prior, slots, stick_keys, sweep, rate, mean_rate, rate_prior):
+    """The mean of the rates of every chain, given those of its sticks; one thread a chain.
+
+    It becomes that of all its categories, and part of the prior of its rates.
+    """
+    c = cuda.grid(1)
+    n_chains = rate_prior.shape[0]
+    if c >= n_chains:
+        return
+    n_sticks, n_slots = slots.shape[0] // n_chains, mean_rate.shape[0] // n_chains
+    total = 0.0
+    for j in range(c * n_sticks, (c + 1) * n_sticks):
+        for k in range(rate.shape[1]):
+            for t in range(rate.shape[2]):
+                total += rate[slots[j], k, t]
+    own = stick_keys[c * n_sticks]
+    zero = np.int64(0)
+    key = np.uint64(stream_key(own[0], own[1], sweep[0], np.int64(3 * n_slots), zero, zero))
+    mean = draw_mean_rate(key, n_sticks * rate.shape[1] * rate.shape[2], total, prior)
+    for slot in range(c * n_slots, (c + 1) * n_slots):
+        mean_rate[slot] = mean
+    rate_prior[c, 1] = 1.0 / mean
 
 
 @cuda.jit
@@ -269,7 +295,7 @@ def draw_references(
     if cuda.threadIdx.x == 0:
         draw_hypers_from_prior(
             hypers,
-            rate_prior[group],
+            rate_prior[c],
             stick_keys[c, 0],
             stick_keys[c, 1],
             sweep[0],

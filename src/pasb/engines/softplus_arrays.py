@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.softplus import Softplus
+from pasb.binary.softplus_prior import MEAN_RATE_PRIOR
 from pasb.engines.device import Launcher, array_module, free_bytes, to_host, view
 from pasb.errors import EngineError
 from pasb.numerics.rows import Rows, unblocked
@@ -52,6 +53,7 @@ class SoftplusArrays:
                 "engine='cuda' runs softplus models by Gibbs updates, without pruning; use 'cpu'"
             )
         self.model = model
+        self.state_names = (*STATE, *(("mean_rate",) if model.shares_rate else ()))
         self.tables = _tables(self.members)
         self.fits_reference = fits_reference
         self.n_chains, self.n_categories = len(self.members), self.tables[0].n_categories
@@ -73,9 +75,9 @@ class SoftplusArrays:
         self._put_table()
         hypers = [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate]
         self._put("hypers", np.array(hypers, dtype=np.float64))
-        step = self.n_chains // len(self.tables)
-        models = [member.problem.model for member in self.members[::step]]
+        models = [member.problem.model for member in self.members]
         self._put("rate_prior", np.array([own.rate_prior for own in models]))
+        self._put("mean_rate_prior", np.array(MEAN_RATE_PRIOR))
         self._allocate()
 
     def _sizes(self) -> tuple[int, int]:
@@ -183,14 +185,14 @@ class SoftplusArrays:
         array = self.arrays[name] if layer is None else self.arrays[name][layer]
         return array.reshape(len(self.tables), -1, array.shape[-1])
 
-    def parameters(self, names: Sequence[str] = STATE) -> dict[str, NDArray[np.float64]]:
-        """Parameters on the host, with the chains on the first axis.
+    def parameters(self, names: Sequence[str] = ()) -> dict[str, NDArray[np.float64]]:
+        """Parameters on the host, all or some, with the chains on the first axis.
 
         Of tables with fewer columns than others, the first columns count.
         """
         out = {}
         with self.launcher.stream:
-            for name in names:
+            for name in names or self.state_names:
                 values = to_host(self.arrays[name])
                 out[name] = values.reshape(self.n_chains, -1, *values.shape[1:]).copy()
         return out

@@ -24,7 +24,7 @@ from pasb.engines import cuda_centre as centre
 from pasb.engines import cuda_reflections as reflections
 from pasb.engines import cuda_rows as row_kernels
 from pasb.engines.device import MANY_THREADS, THREADS, to_host
-from pasb.engines.softplus_arrays import STATE, BatchChain, SoftplusArrays
+from pasb.engines.softplus_arrays import BatchChain, SoftplusArrays
 from pasb.moves.swap import swap_moves
 from pasb.orders import OrderTable
 from pasb.sticks import ABSENT, roles_of_sticks
@@ -63,8 +63,11 @@ class SoftplusBatch(SoftplusArrays):
         """Take over each chain's order and parameters."""
         self.orders = np.array(orders)
         with self.launcher.stream:
-            for name in STATE:
+            for name in self.state_names:
                 self._put(name, np.concatenate([self._wide(name, own[name]) for own in parameters]))
+            if self.model.shares_rate:
+                means = np.array([own["mean_rate"][0] for own in parameters])
+                self._put("rate_prior", np.column_stack([np.ones(self.n_chains), 1 / means]))
             self._put_orders()
 
     def _put_orders(self) -> None:
@@ -220,6 +223,14 @@ class SoftplusBatch(SoftplusArrays):
                 THREADS,
                 *(shape, "rate_prior", "widths", "slots", "stick_keys", "sweep"),
                 *("coef", "precision", "rate", "guards"),
+            )
+        if self.model.shares_rate:
+            self._launch(
+                centre.draw_mean_rates,
+                -(-self.n_chains // THREADS),
+                THREADS,
+                *("mean_rate_prior", "slots", "stick_keys", "sweep"),
+                *("rate", "mean_rate", "rate_prior"),
             )
         if self.infers.any() and not self.fits_reference:
             self._launch(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
-from pasb.engines.softplus_arrays import STATE, BatchChain
+from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.sampling.problem import Problem
 from pasb.sticks import ABSENT
@@ -78,7 +78,7 @@ class StickBatch(SoftplusBatch):
         for member, stick in zip(self.members, self.sticks, strict=True):
             start = sampler.start(Keys(member.seed, member.chain, 0))
             own = slice(stick.category, stick.category + 1)
-            starts.append({name: start[name][own] for name in STATE})
+            starts.append({name: start[name][own] for name in self.state_names})
         self.start([np.zeros(1, dtype=np.int64)] * self.n_chains, starts)
 
     def _put_orders(self) -> None:
