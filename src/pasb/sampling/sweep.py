@@ -91,7 +91,7 @@ class Sweeper:
         n_warmup: int = 0,
     ):
         self.problem, self.n_warmup = problem, n_warmup
-        self.sampler: BinarySampler = problem.model.sampler(problem.rows)
+        self.sampler: BinarySampler = problem.sampler()
         self.helpers = helpers or Helpers()
         size = problem.rows.blocks.size * self.sampler.n_vectors
         shares = self.sampler.concurrent and size >= SHARED_FROM
@@ -125,7 +125,8 @@ class Sweeper:
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
         paths: list[Move] = []
-        if isinstance(sampler, SoftplusSampler) and sampler.model.moves == "mixed":
+        exact = problem.scheme == "exact"
+        if exact and isinstance(sampler, SoftplusSampler) and sampler.model.moves == "mixed":
             paths = [SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)]
         if not problem.infers:
             fixed: list[Move] = [*paths, gibbs, tabulate]
