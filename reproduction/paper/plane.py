@@ -15,6 +15,7 @@ from reproduction.paper.cells import Cell, Context
 from reproduction.paper.measures import error
 from reproduction.paper.prior_fallback import fitted_model
 from reproduction.paper.table_models import Run
+from reproduction.paper.updates import engine_for, update_of
 
 RESOLUTION = 61  # of the maps
 POINTS = 500  # of a trace
@@ -71,7 +72,7 @@ def fit_in_the_plane(
         context.n_jobs,
         checkpoint,
         [trace, context.over],
-        context.engine,
+        engine_for(cell.scheme, context.engine),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # convergence is part of the result
@@ -79,7 +80,8 @@ def fit_in_the_plane(
     if model.draws_.interrupted:
         return None
     result = {
-        "engine": context.engine,
+        "engine": run.engine,
+        "update": update_of(run.scheme, run.engine),
         "prior": prior,
         "log_likelihood": float(model.draws_.log_likelihood.mean()),
         "train_error": error(model.predict(train[0]), train[1]),

@@ -1,7 +1,8 @@
 """Many softplus chains of the same rows, on the CPU one by one or on a GPU as one batch.
 
-Both machines take the same random numbers, so they run the same chains. What a stopped run
-has done is kept in a file, from which the next one continues.
+Both machines take the same random numbers, so they run the same chains, but as printed: the CPU
+makes the printed update, a GPU has only our own. What a stopped run has done is kept in a file,
+from which the next one continues.
 """
 
 from __future__ import annotations
@@ -130,7 +131,8 @@ def _resume(
     for problem, chain in zip(problems, chains, strict=True):
         state = Sweeper(problem).start(Keys(seed, chain, 0))
         orders.append(state.order if searched is None else searched)
-        states.append(state.parameters)
+        # counts of the printed update begin as zeros, which a sweeper makes where there are none
+        states.append({k: v for k, v in state.parameters.items() if k != "counts"})
     stacked = {name: np.stack([own[name] for own in states]) for name in states[0]}
     return 0, np.zeros(len(problems)), Start(np.array(orders), stacked)
 

@@ -14,13 +14,24 @@ from reproduction.paper.compare import (
     EXPLAINED,
     EXPLAINED_AS_PRINTED,
     against_published,
+    detail,
     explanations,
     overview,
     row_verdicts,
 )
 from reproduction.paper.experiments import EXPERIMENTS
+from reproduction.paper.experiments.error_rates import tidy
 from reproduction.paper.report_page import processor_time
 from reproduction.paper.table_models import MODELS
+from reproduction.paper.updates import (
+    OURS,
+    PRINTED,
+    engine_for,
+    is_softplus,
+    told,
+    update_in,
+    update_of,
+)
 
 
 def finished_cells(errors):
@@ -34,6 +45,7 @@ def finished_cells(errors):
             "n_test": 254,
             "worst_rhat": 1.5,
             "prior": "ours",
+            "update": None,
             "error": error,
         }
         for model, values in errors.items()
@@ -55,16 +67,17 @@ def test_verdicts_follow_the_noise():
     assert z["svm"] > 2
     assert z.isna().sum() == 8
     assert "| our defaults | 3 of 11 cells | 1 | 1 | 1 |" in overview(cells, "cells")
-    told = explanations(cells, frame, "error")
-    assert "our partitions range from 10.00 to 12.00, the paper's number is outside" in told
-    assert "DT-MSR" not in told
+    text = explanations(cells, frame, "error")
+    assert "our partitions range from 10.00 to 12.00, the paper's number is outside" in text
+    assert "DT-MSR" not in text
     assert "as good or better; 2 of 3 cells hold" in row_verdicts(cells)
 
 
 def test_the_spread_of_partitions_counts():
     """Two partitions of 4500 rows that differ by more than binomial noise."""
     values = {"dataset": "waveform", "model": "amm", "scheme": "any", "budget": "paper"}
-    rows = [{**values, "error": e, "n_test": 4500, "prior": "ours"} for e in (15.0, 19.0)]
+    values |= {"n_test": 4500, "prior": "ours", "update": None}
+    rows = [{**values, "error": e} for e in (15.0, 19.0)]
     (cell,) = against_published(pd.DataFrame(rows), "error", {("waveform", "amm"): 18.5}).to_dict(
         "records"
     )
@@ -83,6 +96,58 @@ def test_cells_that_two_tables_show_cost_once(tmp_path):
     told = processor_time(tmp_path, seed=0)
     assert "2 of " in told
     assert "6.0 core hours, that is 3.0 hours of two cores" in told
+
+
+def softplus_cells(*updates):
+    """Partitions of vehicle as printed, each by an update; None was not recorded."""
+    for partition, update in enumerate(updates):
+        yield {
+            **Cell(
+                "error-rates", ("vehicle", "msr_k5_t3", partition), "paper", "paper", 0
+            )._asdict(),
+            **{"n_test": 254, "prior": "paper", "error": 15.0, "version": "0", "engine": "cpu"},
+            **({"update": update} if update else {}),
+        }
+
+
+@pytest.mark.parametrize(
+    ("updates", "says", "marked"),
+    [
+        (("printed", "printed"), "All softplus cells as printed are by the printed update", False),
+        (("printed", None), "as printed 1 of 2 are by our own update", True),
+        (("first arrivals", None), "as printed all are by our own update", True),
+    ],
+)
+def test_the_report_tells_which_update_made_a_number(updates, says, marked):
+    results = list(softplus_cells(*updates))
+    assert says in told(results)
+    cells = against_published(tidy(results), "error", {("vehicle", "msr_k5_t3"): 14.96})
+    assert ("15.00 ± 1.58 ‡" in detail(cells)) == marked
+    assert ("‡ By our own update" in detail(cells)) == marked
+
+
+def test_other_models_have_no_update_to_tell():
+    cell = Cell("error-rates", ("iris", "pasb_mlr", 0), "paper", "paper", 0)._asdict()
+    assert update_in(cell) is None
+    assert told([cell]) == told([]) == ""
+
+
+def test_the_printed_update_runs_on_a_cpu():
+    experiment = EXPERIMENTS["error-rates"]
+    cells = [
+        cell for cell in experiment.cells("paper", ("paper", "exact")) if cell.what[0] == "iris"
+    ]
+    sizes = {
+        scheme: {
+            len(batch)
+            for batch in experiment.batches(cells)
+            if batch[0].scheme == scheme and is_softplus(batch[0].what[1])
+        }
+        for scheme in ("paper", "exact")
+    }
+    assert sizes == {"paper": {1}, "exact": {5}}
+    assert engine_for("paper", "cuda") == "cpu"
+    assert [update_of("paper", engine) for engine in ("cpu", "cuda")] == [PRINTED, OURS]
 
 
 def square101_cell(kind, first=0, scheme="exact", **values):

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from pasb import SoftplusClassifier, StackedSoftplusClassifier, fit_together, load
+from pasb.binary.softplus import Softplus
 from pasb.errors import DivergenceError, EngineError, TimeBudgetError
+from pasb.numerics.rows import Rows
+from pasb.sampling.problem import Problem, Schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -137,3 +140,12 @@ def test_out_of_memory_says_what_fits(monkeypatch):
     many = SoftplusClassifier(engine="cuda", n_chains=500, order=[0, 1, 2])
     with pytest.raises(EngineError, match=r"1000 chains need .* chains fit"):
         many.fit(X, Y)
+
+
+def test_the_printed_update_is_refused():
+    from pasb.engines.cuda import CudaEngine
+
+    rows = Rows.of(np.column_stack([np.ones(len(X)), X]), Y, 3)
+    problem = Problem(rows, Softplus(), scheme="paper")
+    with pytest.raises(EngineError, match=r"scheme='paper' needs engine='cpu'"):
+        CudaEngine().chains([problem], Schedule(n_warmup=1, n_draws=1, thin=1, seed=0))

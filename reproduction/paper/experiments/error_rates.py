@@ -26,6 +26,7 @@ from reproduction.paper.measures import (
 from reproduction.paper.prior_fallback import fitted_model
 from reproduction.paper.subset import some_rows
 from reproduction.paper.table_models import BUDGETS, MODELS, SCALED, WITHOUT_SCHEME, Run
+from reproduction.paper.updates import engine_for, is_softplus, update_in, update_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,11 +74,12 @@ class ErrorRates(Experiment):
         return costs.of_model(dataset, model, cell.budget, cell.scheme)
 
     def batches(self, cells: Sequence[Cell]) -> list[list[Cell]]:
-        """Softplus models of all partitions of a data set share a batch on a GPU."""
+        """Softplus models of all partitions of a data set share a batch on a GPU, if they can."""
         shared: dict[Any, list[Cell]] = {}
         for cell in cells:
             dataset, model, partition = cell.what
-            alone = None if _softplus(model) else partition
+            together = is_softplus(model) and engine_for(cell.scheme, "cuda") == "cuda"
+            alone = None if together else partition
             key = (dataset, model, alone, cell.budget, cell.scheme, cell.seed)
             shared.setdefault(key, []).append(cell)
         return list(shared.values())
@@ -146,10 +148,6 @@ class ErrorRates(Experiment):
         )
 
 
-def _softplus(model: str) -> bool:
-    return model.startswith(("msr", "dt"))
-
-
 def _data(cell: Cell) -> tuple[Any, Any, Any, Any]:
     """Training covariates and labels, and those for testing."""
     dataset, name, partition = cell.what
@@ -164,7 +162,7 @@ def _data(cell: Cell) -> tuple[Any, Any, Any, Any]:
 
 def _run_of(cell: Cell, context: Context, checkpoint: Any = None, callbacks: Any = None) -> Run:
     scheme = "exact" if cell.scheme == ANY else cell.scheme
-    engine = context.engine if _softplus(cell.what[1]) else "cpu"
+    engine = engine_for(scheme, context.engine) if is_softplus(cell.what[1]) else "cpu"
     return Run(cell.budget, scheme, cell.seed, context.n_jobs, checkpoint, callbacks, engine=engine)
 
 
@@ -193,6 +191,8 @@ def _scored(
             **probability_scores(model, X_test, y_test),
             **size_and_best_draw(model, X_test, y_test),
         }
+        if is_softplus(cell.what[1]):
+            result["update"] = update_of(run.scheme, run.engine)
         if cell.what[1] == "msr_k5_t3":
             result["active_experts"] = active_expert_counts(model)
     return result
@@ -205,6 +205,7 @@ def tidy(results: Results) -> pd.DataFrame:
     frame.insert(0, "dataset", dataset)
     frame.insert(1, "model", model)
     frame.insert(2, "partition", partition)
+    frame["update"] = [update_in(result) for result in results]
     frame = frame.drop(columns=["experiment", "what", "active_experts"], errors="ignore")
     if "prior" not in frame:
         frame["prior"] = "paper"

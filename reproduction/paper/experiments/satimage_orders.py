@@ -23,6 +23,7 @@ from reproduction.paper.prior_fallback import fitted_model
 from reproduction.paper.softplus_chains import rows_of, run_chains, softplus_model
 from reproduction.paper.subset import some_rows
 from reproduction.paper.table_models import BUDGETS, Run, softplus
+from reproduction.paper.updates import engine_for, update_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,6 +118,7 @@ class SatimageOrders(Experiment):
             return None
         return {
             "engine": context.engine,
+            "update": update_of(cell.scheme, context.engine),
             "classes": classes.tolist(),
             "orders": [_text(order) for order in orders],
             "log_likelihood": ended.log_likelihood,
@@ -201,14 +203,14 @@ def _inferred(cell: Cell, context: Context, X: Any, y: Any) -> dict[str, Any] | 
     import warnings
 
     direction, _, chain = cell.what
-    checkpoint = context.checkpoint(cell)
+    checkpoint, engine = context.checkpoint(cell), engine_for(cell.scheme, context.engine)
     run = Run(
         cell.budget, cell.scheme, cell.seed + chain, context.n_jobs, checkpoint, [context.over]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, prior = fitted_model(
-            run._replace(engine=context.engine),
+            run._replace(engine=engine),
             lambda run: softplus(
                 run, 5, 3, direction=direction, **run.schedule(SWEEPS, SWEEPS - KEPT)
             ),
@@ -219,7 +221,8 @@ def _inferred(cell: Cell, context: Context, X: Any, y: Any) -> dict[str, Any] | 
         return None
     shutil.rmtree(checkpoint, ignore_errors=True)
     return {
-        "engine": context.engine,
+        "engine": engine,
+        "update": update_of(cell.scheme, engine),
         "prior": prior,
         "classes": model.classes_.tolist(),
         "orders": ["inferred"],

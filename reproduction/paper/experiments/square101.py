@@ -16,6 +16,7 @@ from reproduction.paper.cells import SCHEMES, Cell, Context, largest
 from reproduction.paper.experiments.experiment import Experiment, Results
 from reproduction.paper.markdown import number, table
 from reproduction.paper.softplus_chains import rows_of, run_chains, softplus_model
+from reproduction.paper.updates import update_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,6 +99,7 @@ class Square101(Experiment):
         frame = int(np.flatnonzero(classes == "1")[0])
         return {
             "engine": context.engine,
+            "update": update_of(cell.scheme, context.engine),
             "n_rows": len(data.y),
             "sweeps": n_sweeps,
             "log_likelihood": ended.log_likelihood,

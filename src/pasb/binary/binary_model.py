@@ -192,6 +192,10 @@ class BinaryModel(BaseEstimator, ABC):
     def sampler(self, rows: Rows) -> BinarySampler:
         """Make the sampler of one chain."""
 
+    def printed_sampler(self, rows: Rows) -> BinarySampler:
+        """Make the sampler of a chain under ``scheme="paper"``, where that has its own update."""
+        return self.sampler(rows)
+
     @abstractmethod
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:
         """Shape of each kept parameter of one category."""

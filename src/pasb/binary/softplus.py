@@ -49,6 +49,7 @@ from pasb.binary.precisions import GREATEST_PRECISION
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
 from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
 from pasb.binary.softplus_posterior import position_of
+from pasb.binary.softplus_printed import PrintedSampler
 from pasb.binary.softplus_prior import (
     FIRST_MEAN_RATE,
     LEAST_PRECISION,
@@ -195,6 +196,9 @@ class Softplus(BinaryModel):
 
     def sampler(self, rows: Rows) -> SoftplusSampler:  # noqa: D102
         return SoftplusSampler(self, rows)
+
+    def printed_sampler(self, rows: Rows) -> PrintedSampler:  # noqa: D102
+        return PrintedSampler(self, rows)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
         n_experts = int(self.n_experts)

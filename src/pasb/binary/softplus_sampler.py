@@ -38,6 +38,7 @@ class SoftplusSampler(PrecisionSampler):
     """Gibbs updates of coefficients, weights and hyperparameters of every category."""
 
     concurrent = True
+    updates: type[StickUpdate] = StickUpdate
     precision_bounds = (LEAST_PRECISION, GREATEST_PRECISION)
 
     def __init__(self, model: Softplus, rows: Rows):
@@ -123,19 +124,21 @@ class SoftplusSampler(PrecisionSampler):
         self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys
     ) -> list[Task]:
         own = {name: values[category] for name, values in parameters.items()}
-        return [StickUpdate(self, own, self._pruned(own), stick, roles, keys).begin]
+        return [self.updates(self, own, self._pruned(own), stick, roles, keys).begin]
 
     def finish(
         self,
         own: Parameters,
         off: NDArray[np.bool_],
-        n_active: NDArray[np.float64],
-        exposure: NDArray[np.float64],
+        sums: NDArray[np.float64],
         keys: Keys,
         stick: int,
     ) -> None:
-        """What an update of one category draws when all experts have new coefficients."""
-        own["active"][:] = n_active
+        """What an update of one category draws when all experts have new coefficients.
+
+        `sums` are the active rows and the exposures of the experts.
+        """
+        own["active"][:], exposure = sums
         self._draw_weights(own, exposure, keys, stick)
         own["weight"][off] = 0.0
         own["idle"][:] = np.where(own["active"] > 0, 0.0, own["idle"] + 1.0)

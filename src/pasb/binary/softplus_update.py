@@ -7,7 +7,7 @@ is done what depends on all: weights, their mass and scale, precisions.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,9 @@ class StickUpdate:
     keys : Keys
     """
 
+    #: numbers that an update of an expert adds up: active rows, exposure
+    n_sums = 2
+
     def __init__(
         self,
         sampler: SoftplusSampler,
@@ -69,7 +72,7 @@ class StickUpdate:
         """Draw the arrivals; then the experts can be updated."""
         rows, size = self.sampler.rows, self.sampler.size
         self.work: Any = rows.spaces.take((*self.kind, "stick"), partial(_stick_space, rows, size))
-        self.sums = np.zeros((2, size[0]))
+        self.sums = np.zeros((self.n_sums, size[0]))
         self.log_weight = log_weights(np.where(self.off, 0.0, self.own["weight"]))
         labels, used, flags, padded_coef, *scratch = self.work
         mark_rows(rows.bounds, self.roles, labels, used)
@@ -82,8 +85,8 @@ class StickUpdate:
         """Update the coefficients of one expert; the last one updates what they share."""
         rows, size, own = self.sampler.rows, self.sampler.size, self.own
         labels, used, flags = self.work[:3]
-        sums = np.empty(2)
-        with rows.spaces.lent((*self.kind, "expert"), partial(_expert_space, rows, size)) as work:
+        sums = np.empty(self.n_sums)
+        with rows.spaces.lent((*self.kind, "expert"), partial(expert_space, rows, size)) as work:
             n_qr, n_frozen = update_expert(
                 (rows.blocks, labels, flags[k // 8], used),
                 work,
@@ -95,6 +98,10 @@ class StickUpdate:
                 own["coef"][k],
                 sums,
             )
+        self.ended(k, sums, n_qr, n_frozen)
+
+    def ended(self, k: int, sums: NDArray[np.float64], n_qr: int, n_frozen: int) -> None:
+        """Take the sums of an expert; after the last one, update what they share."""
         with self.lock:
             self.sums[:, k] = sums
             self.n_left -= 1
@@ -102,15 +109,12 @@ class StickUpdate:
         self.sampler.count("qr_fallbacks", n_qr)
         self.sampler.count("frozen_rows", n_frozen)
         if last:
-            rows.spaces.give((*self.kind, "stick"), self.work)
-            n_active, exposure = self.sums
-            self.sampler.finish(own, self.off, n_active, exposure, self.keys, self.stick)
+            self.give_back()
+            self.sampler.finish(self.own, self.off, self.sums, self.keys, self.stick)
 
-
-def reserve_spaces(rows: Rows, size: tuple[int, int, int], n: int) -> None:
-    """Work space for `n` updates at the same time; `size` is experts, layers and columns."""
-    for name, make in (("stick", _stick_space), ("expert", _expert_space)):
-        rows.spaces.reserve(("softplus", *size, name), n, partial(make, rows, size))
+    def give_back(self) -> None:
+        """Give the work space of the stick back."""
+        self.sampler.rows.spaces.give((*self.kind, "stick"), self.work)
 
 
 def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
@@ -129,7 +133,18 @@ def _stick_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
     )
 
 
-def _expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
+def reserve_spaces(
+    rows: Rows,
+    size: tuple[int, int, int],
+    n: int,
+    stick: tuple[str, Callable[..., Arrays]] = ("stick", _stick_space),
+) -> None:
+    """Work space for `n` updates at the same time; `size` is experts, layers and columns."""
+    for name, make in (stick, ("expert", expert_space)):
+        rows.spaces.reserve(("softplus", *size, name), n, partial(make, rows, size))
+
+
+def expert_space(rows: Rows, size: tuple[int, int, int]) -> Arrays:
     """The work space of `update_expert`; small arrays find room that others left free.
 
     Which rows of a block are active; of all rows the log of the exposure, and theta of the layers

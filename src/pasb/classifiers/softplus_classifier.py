@@ -88,7 +88,9 @@ class SoftplusClassifier(StickClassifier):
         as `orders_` of a fitted model fixes it by direction.
     scheme : {"exact", "paper"}, default="exact"
         "exact" samples the posterior of order and coefficients. "paper" is the printed
-        algorithm, whose orders do not follow their posterior distribution.
+        algorithm, whose orders do not follow their posterior distribution; it also has the printed
+        update of softplus regression, which takes smaller steps than ours. Needs
+        ``engine="cpu"``, and leaves `moves` out of account.
     sticks : {"marginal", "augmented"}, default="marginal"
         Leave rows out of the sticks behind their own, or impute their labels there as in the
         paper. The posterior is the same.
@@ -238,6 +240,10 @@ class SoftplusClassifier(StickClassifier):
         super()._validate_params()
         if self.engine == "cuda" and self.prune:
             raise ValueError("prune=True needs engine='cpu'")
+        if self.engine == "cuda" and self.scheme == "paper":
+            raise ValueError(
+                "scheme='paper' needs engine='cpu': engine='cuda' has no printed update"
+            )
         if self.moves == "mixed" and (self.engine == "cuda" or self.prune):
             raise ValueError("moves='mixed' needs engine='cpu' and prune=False")
         try:

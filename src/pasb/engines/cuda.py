@@ -16,6 +16,7 @@ from pasb.engines.device import array_module
 from pasb.engines.pilot import Pilot, with_pilots
 from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
+from pasb.errors import EngineError
 from pasb.evidences.evidences import Evidences
 from pasb.moves.move import State, Tally
 from pasb.moves.swap import Swap
@@ -39,6 +40,10 @@ class CudaEngine(Engine):
 
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
         array_module()  # complains before anything takes time
+        if any(problem.scheme == "paper" for problem in problems):
+            raise EngineError(
+                "engine='cuda' has no printed update: scheme='paper' needs engine='cpu'"
+            )
         each = {id(problem): problem for problem in problems}
         surrogates = {name: problem.surrogate(self.n_jobs) for name, problem in each.items()}
         self.evidences |= with_pilots(each, surrogates, schedule.seed)
@@ -110,7 +115,7 @@ class CudaEngine(Engine):
         """Put the chains on the device, unless they are there."""
         problem = chains[0].problem
         settles = chains[0].n_done < self._settling(chains[0])
-        fits = problem.infers and (settles or problem.scheme == "paper")
+        fits = problem.infers and settles
         if self.batch is not None:
             if chains == self.batched and fits == self.batch.fits_reference:
                 return

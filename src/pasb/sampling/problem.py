@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.binary_model import Approximable, BinaryModel, Keys
+from pasb.binary.binary_model import Approximable, BinaryModel, BinarySampler, Keys
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.evidences import Evidences
 from pasb.evidences.penalised import FittedEvidences
@@ -51,6 +51,11 @@ class Problem:
     def roles(self) -> Roles:
         """The roles of rows on a stick."""
         return Roles.of(self.direction, self.augmented)
+
+    def sampler(self) -> BinarySampler:
+        """The sampler of one chain; under ``scheme="paper"`` that of the printed update."""
+        printed = self.scheme == "paper"
+        return (self.model.printed_sampler if printed else self.model.sampler)(self.rows)
 
     def surrogate(self, n_jobs: int = 1) -> FittedEvidences | None:
         """Evidences to start from, if the binary model has penalised fits and they are needed."""

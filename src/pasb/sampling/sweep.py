@@ -10,7 +10,7 @@ binary model's parameters. Two schemes:
 ``paper``
     As printed: the reference category is fitted to its one-against-the-rest labels and takes part
     in the swaps without a term for that fit. Kept to reproduce the paper's tables; the orders it
-    visits do not have the posterior distribution.
+    visits do not have the posterior distribution. Softplus sticks have their printed update.
 
 With *augmented* sticks the labels of rows that stopped earlier are imputed (section 3.1 of the
 paper), with *marginal* sticks those rows are left out. The posterior is the same, marginal sticks
@@ -92,7 +92,7 @@ class Sweeper:
         n_warmup: int = 0,
     ):
         self.problem, self.n_warmup = problem, n_warmup
-        self.sampler: BinarySampler = problem.model.sampler(problem.rows)
+        self.sampler: BinarySampler = problem.sampler()
         self.helpers = helpers or Helpers()
         size = problem.rows.blocks.size * self.sampler.n_vectors
         shares = self.sampler.concurrent and size >= SHARED_FROM
