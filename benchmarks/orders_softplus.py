@@ -28,6 +28,7 @@ def fit(X, y, order, seed: int, n_sweeps: int, n_chains: int = 1, **settings):
         n_draws=n_sweeps,
         random_state=seed,
         progress=False,
+        moves="gibbs",
         **settings,
     )
     with warnings.catch_warnings():

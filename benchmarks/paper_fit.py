@@ -24,6 +24,7 @@ def fit(name: str, engine: str, n_sweeps: int) -> None:
     sampled: list[float] = []
     model = SoftplusClassifier(
         engine=engine,
+        moves="gibbs",
         n_chains=1,
         n_warmup=n_sweeps // 2,
         n_draws=n_sweeps // 20,

@@ -103,7 +103,13 @@ def draws(repeats: int) -> dict[str, float]:
             best = np.inf
             for _ in range(repeats):
                 model = SoftplusClassifier(
-                    n_experts=2, n_layers=2, n_draws=n, n_jobs=1, progress=False, **settings
+                    n_experts=2,
+                    n_layers=2,
+                    n_draws=n,
+                    moves="gibbs",
+                    n_jobs=1,
+                    progress=False,
+                    **settings,
                 )
                 start = process_time()
                 model.fit(X, y)

@@ -70,7 +70,7 @@ def test_every_layer_is_listed():
 
 # the beginning of a row of the page's table, what its problem is, the number of a sweep
 LISTS = [
-    ('softplus with `moves="mixed"`', {"model": Softplus(moves="mixed")}, 40),
+    ("softplus [^6]", {"model": Softplus(moves="mixed", rate="shared")}, 40),
     ("logistic or robit, order inferred, up to 8 classes", {}, FULL_EVERY + 1),
     ("the same, all other sweeps", {}, FULL_EVERY),
     ("the same, the sweep after a full one", {}, FULL_EVERY + 2),
@@ -79,7 +79,7 @@ LISTS = [
     ("logistic or robit, fixed order", {"fixed_order": np.arange(3)}, FULL_EVERY + 1),
     ("the same, all other sweeps", {"fixed_order": np.arange(3)}, FULL_EVERY),
     ('`Logistic(moves="gibbs")`, order inferred', {"model": Logistic(moves="gibbs")}, 40),
-    ("softplus, support vector machine", {"model": Softplus()}, 40),
+    ('softplus with `moves="gibbs"`, support vector machine', {"model": Softplus()}, 40),
     ('`moves="gibbs"`, softplus', {"model": Softplus(), "fixed_order": np.arange(3)}, 40),
     ('`scheme="paper"`', {"scheme": "paper"}, 40),
     ("*settling*", {"swaps_only": True}, 10),

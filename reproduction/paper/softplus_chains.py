@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
-from pasb.covariates.prior_scale import nonlinear_rate
 from pasb.covariates.scaling import Scaling
 from pasb.moves.move import State
 from pasb.numerics.helpers import one_blas_thread
@@ -61,10 +60,9 @@ def rows_of(X: NDArray[np.float64], y: NDArray, scheme: str) -> tuple[Rows, NDAr
 
 def softplus_model(rows: Rows, n_experts: int, n_layers: int, scheme: str) -> Softplus:
     """The binary model with the paper's prior, or with ours."""
+    shape, rate = OUR_SHAPE, "shared"
     if scheme == "paper":
         shape, rate = SOFTPLUS_PRIOR["precision_shape"], SOFTPLUS_PRIOR["precision_rate"]
-    else:
-        shape, rate = OUR_SHAPE, (1.0, 1.0 / nonlinear_rate(rows, OUR_SHAPE))
     return Softplus(n_experts=n_experts, n_layers=n_layers, shape=shape, rate=rate)
 
 

@@ -114,16 +114,20 @@ class Run(NamedTuple):
         return model.set_params(engine=self.engine)
 
 
+# the paper's numbers of sweeps are those of Gibbs updates
+GIBBS = {"moves": "gibbs"}
+
+
 def softplus(run: Run, n_experts: int, n_layers: int, **others: Any) -> Any:
     """A softplus classifier, as the paper runs it."""
-    settings = {**run.settings(10_000, 5_000, SOFTPLUS_PRIOR), **others}
+    settings = {**run.settings(10_000, 5_000, SOFTPLUS_PRIOR), **GIBBS, **others}
     model = pasb.SoftplusClassifier(n_experts=n_experts, n_layers=n_layers, **settings)
     return run.on_engine(model)
 
 
 def stacked(run: Run, **others: Any) -> Any:
     """A softplus classifier on the hyperplanes of another one, as the paper runs it."""
-    settings = {**run.settings(10_000, 5_000, SOFTPLUS_PRIOR), **others}
+    settings = {**run.settings(10_000, 5_000, SOFTPLUS_PRIOR), **GIBBS, **others}
     sweeps = run.sweeps(3_000, least=4)
     return run.on_engine(pasb.StackedSoftplusClassifier(stack_sweeps=sweeps, **settings))
 

@@ -13,7 +13,6 @@ from pasb.covariates.prior_scale import (
     FIRST_RATE,
     GREATEST_RATE,
     LEAST_RATE,
-    nonlinear_rate,
     prior_rate,
 )
 from pasb.numerics.rows import Rows
@@ -71,18 +70,17 @@ def test_row_weights_count():
 
 
 @pytest.mark.parametrize(
-    ("model", "rate", "factor"),
+    ("model", "factor"),
     [
-        (pasb.StickLogisticClassifier(**FEW), prior_rate, 1.0),
-        (pasb.StickRobitClassifier(df=np.inf, **FEW), prior_rate, (0.3989422804 / 0.25) ** 2),
-        (pasb.SoftplusClassifier(n_experts=1, n_layers=1, **FEW), nonlinear_rate, 1.0),
+        (pasb.StickLogisticClassifier(**FEW), 1.0),
+        (pasb.StickRobitClassifier(df=np.inf, **FEW), (0.3989422804 / 0.25) ** 2),
     ],
 )
-def test_classifiers_use_and_keep_the_rate(model, rate, factor, tmp_path):
+def test_classifiers_use_and_keep_the_rate(model, factor, tmp_path):
     X, y = table(0.3)
     with pytest.warns(pasb.errors.ConvergenceWarning):
         model.fit(X, y)
-    expected = rate(Rows.of(model._columns(X), y, 3), 2.0)
+    expected = prior_rate(Rows.of(model._columns(X), y, 3), 2.0)
     assert model.precision_rate_ == pytest.approx(expected / factor)
     model.save(tmp_path / "model.pasb")
     again = pasb.load(tmp_path / "model.pasb")
@@ -104,12 +102,20 @@ def test_a_wrong_rate_is_named():
         pasb.StickLogisticClassifier(precision_rate="automatic").fit(X, y)
 
 
-def test_models_that_bend_do_not_shrink_to_nothing_on_rings():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    y = (np.hypot(*X.T) > 1.2).astype(int)
-    rows = Rows.of(np.column_stack([np.ones(400), X]), y, 2)
-    assert prior_rate(rows, 2.0) < 0.1
-    assert nonlinear_rate(rows, 2.0) == 2.0
-    wide = Rows.of(np.column_stack([np.ones(400), rng.normal(size=(400, 39))]), y, 2)
-    assert nonlinear_rate(wide, 2.0) == 1.0
+def test_softplus_models_sample_theirs(tmp_path):
+    X, y = table(0.3)
+    model = pasb.SoftplusClassifier(n_experts=1, n_layers=1, **FEW)
+    with pytest.warns(pasb.errors.ConvergenceWarning):
+        model.fit(X, y)
+    draws = model.draws_.parameters["mean_rate"]
+    assert model.precision_rate_ == np.median(draws)
+    assert (draws == draws[..., :1]).all(), "all sticks share it"
+    assert len(np.unique(draws)) == draws.shape[0] * draws.shape[1]
+    assert set(model.posterior_["posterior"]) >= {"mean_rate"}
+    model.save(tmp_path / "model.pasb")
+    assert pasb.load(tmp_path / "model.pasb").precision_rate_ == model.precision_rate_
+    given = pasb.SoftplusClassifier(n_experts=1, n_layers=1, precision_rate=3.0, **FEW)
+    with pytest.warns(pasb.errors.ConvergenceWarning):
+        given.fit(X, y)
+    assert given.precision_rate_ == 3.0
+    assert "mean_rate" not in given.draws_.parameters

@@ -22,7 +22,6 @@ LEAST_RATE, GREATEST_RATE = FIRST_RATE / STEP**6, FIRST_RATE * STEP**2
 MOST_ROWS = 5000
 MOST_COLUMNS = 400  # beyond, the fits would take longer than the chain
 USUAL_COLUMNS = 20
-NONLINEAR_RATE = 2.0  # the least for models that bend, with the usual number of columns
 
 
 def prior_rate(rows: Rows, shape: float) -> float:
@@ -69,14 +68,3 @@ def prior_rate(rows: Rows, shape: float) -> float:
         if best != FIRST_RATE:
             break
     return best
-
-
-def nonlinear_rate(rows: Rows, shape: float) -> float:
-    """The rate for a model that bends: `prior_rate`, but not too small.
-
-    Logistic regressions see how much linear boundaries gain. Where that is next to nothing, as
-    on rings or a rolled-up sheet, they ask for coefficients of zero, and with such a prior a
-    nonlinear model would find nothing either.
-    """
-    least = NONLINEAR_RATE * min(1.0, USUAL_COLUMNS / rows.n_columns)
-    return max(prior_rate(rows, shape), least)
