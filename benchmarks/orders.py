@@ -112,7 +112,7 @@ def stick_integral(rows: Rows, gaussian, roles, half: int) -> float:
 
 
 def _factor(gaussian):
-    from pasb.binary.laplace import unpacked
+    from pasb.binary.bent_normal import unpacked
 
     _, scale, factor, *_ = unpacked(gaussian.packed)
     return np.tril(factor) / scale[:, None]

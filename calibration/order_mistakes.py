@@ -118,6 +118,22 @@ class WholeOrders(Sweeper):
         return self.moves[0], self.whole_order
 
 
+class WholeOrdersByBridges(WholeOrders):
+    """Poor approximations, bent, with bridges of a few leaps; sticks that often take no part."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        assert self.whole_order is not None
+        assert self.whitened is not None
+        steps, _, shares = self.whitened.efforts
+        gaussians = self.whole_order.gaussians.copy()
+        gaussians[:, 0] += 0.3  # the mode; there is one column
+        gaussians[:, -3] = 0.8  # the bend
+        self.whole_order.gaussians = gaussians
+        some = np.arange(len(shares))
+        self.whitened.efforts = (np.full_like(steps, 3), 2 + some % 3, 0.3 + 0.7 * (some % 2))
+
+
 class WholeOrdersUnnormalised(WholeOrders):
     """Approximations of different categories have different constants in the weights of sticks."""
 
@@ -125,7 +141,8 @@ class WholeOrdersUnnormalised(WholeOrders):
         super().__init__(*args, **options)
         assert self.whole_order is not None
         gaussians = self.whole_order.gaussians.copy()
-        for category, numbers in enumerate(self.whole_order.whitened.index):
-            # the log-determinant, which enters by its half
-            gaussians[numbers[numbers >= 0], -2] += 2.0 * category
+        sticks = self.whole_order.whitened.known.sticks
+        assert sticks is not None
+        # the log-determinant, which enters by its half
+        gaussians[:, -2] += 2.0 * sticks.categories
         self.whole_order.gaussians = gaussians

@@ -71,10 +71,12 @@ def test_every_layer_is_listed():
 # the beginning of a row of the page's table, what its problem is, the number of a sweep
 LISTS = [
     ("softplus [^6]", {"model": Softplus(moves="mixed", rate="shared")}, 40),
-    ("logistic or robit, order inferred, up to 8 classes", {}, FULL_EVERY + 1),
+    ("logistic or robit, order inferred", {}, FULL_EVERY + 1),
+    ("logistic or robit, order inferred", {"n_categories": 9}, FULL_EVERY + 1),
     ("the same, all other sweeps", {}, FULL_EVERY),
-    ("the same, the sweep after a full one", {}, FULL_EVERY + 2),
-    ("logistic or robit, more than 8 classes", {"n_categories": 9}, 40),
+    ("the same, one other sweep in 4", {}, FULL_EVERY + 2),
+    ("the same, one other sweep in 4", {"n_categories": 9}, FULL_EVERY + 2),
+    ("logistic or robit, more than 57 classes", {"n_categories": 58}, 40),
     ('logistic or robit, `order="swap"`', {"swaps_only": True}, 40),
     ("logistic or robit, fixed order", {"fixed_order": np.arange(3)}, FULL_EVERY + 1),
     ("the same, all other sweeps", {"fixed_order": np.arange(3)}, FULL_EVERY),
@@ -91,8 +93,8 @@ def test_the_lists_of_moves_are_those_that_run(row, setting, sweep):
     setting = {"n_categories": 3, "model": Logistic(), **setting}
     n_categories = setting.pop("n_categories")
     rng = np.random.default_rng(0)
-    table = np.column_stack([np.ones(45), rng.normal(size=(45, 2))])
-    rows = Rows.of(table, np.arange(45) % n_categories, n_categories)
+    table = np.column_stack([np.ones(60), rng.normal(size=(60, 2))])
+    rows = Rows.of(table, np.arange(60) % n_categories, n_categories)
     runs = Sweeper(Problem(rows, **setting), settling=20).moves_at(sweep)
     listed = re.findall(rf"^\| {re.escape(row)}[^|]*\| (.*) \|$", TEXT, flags=re.MULTILINE)
     found = [re.sub(r" \([^)]*\)", "", cell).split(", ") for cell in listed]

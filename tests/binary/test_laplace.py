@@ -7,9 +7,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import binomtest, kstest
 
+from pasb.binary.bent_normal import WIDE_SHARE, WIDTH, pack
 from pasb.binary.binary_model import Keys
 from pasb.binary.coefficient_prior import CoefficientPrior
-from pasb.binary.laplace import WIDE_SHARE, WIDTH, Laplace, laplace_logistic, pack
+from pasb.binary.laplace import Laplace, laplace_logistic
 from pasb.numerics.rows import (
     Rows,
 )

@@ -9,8 +9,9 @@ from scipy.special import log_expit
 
 from pasb.binary import Logistic, Robit
 from pasb.binary.binary_model import Keys
-from pasb.moves.trajectory import STEPS, enough_steps, log_likelihoods, slopes, travel
-from pasb.numerics.rows import BLOCK, Rows
+from pasb.binary.slopes import log_likelihoods, slopes
+from pasb.binary.travel import STEPS, enough_steps, travel, travel_space
+from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import FULL_EVERY, Sweeper
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
@@ -33,15 +34,7 @@ def data(seed, n=600, n_columns=3):
 
 
 def work(sampler):
-    n_padded, n_categories = sampler.rows.blocks.shape[1], sampler.rows.n_categories
-    return (
-        np.zeros(n_padded),
-        np.zeros(n_padded),
-        np.zeros(n_categories),
-        np.zeros(BLOCK),
-        np.zeros(BLOCK),
-        np.zeros((5, n_padded)),
-    )
+    return travel_space(sampler.rows)
 
 
 def at(sampler, coef):

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from calibration.exact_orders import deviations, exact_order_posterior, visited_orders
-from calibration.order_mistakes import WholeOrders, WholeOrdersUnnormalised
+from calibration.order_mistakes import (
+    WholeOrders,
+    WholeOrdersByBridges,
+    WholeOrdersUnnormalised,
+)
 from scipy.stats import norm
 
 from pasb.binary import Logistic
@@ -13,6 +17,7 @@ from pasb.binary.binary_model import Keys
 from pasb.datasets import load
 from pasb.numerics.rows import Rows
 from pasb.orders import enumerate_orders
+from pasb.orders.known_sticks import find_stick
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 
@@ -22,13 +27,14 @@ from pasb.sampling.sweep import Sweeper
 @pytest.mark.parametrize("counts", [(20, 2, 8), (12, 5, 1, 9)])
 def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, level):
     orders, expected = exact_order_posterior(np.array(counts))
-    limit = 1.3 * norm.isf(level / 2 / len(orders))
+    limit = 1.3 * norm.isf(level / 4 / len(orders))
 
     def deviation(sweeper):
         _, frequencies = visited_orders(counts, seed, 4200, sweeper=sweeper, direction=direction)
         return np.abs(deviations(frequencies, expected)).max()
 
     assert deviation(WholeOrders) < limit
+    assert deviation(WholeOrdersByBridges) < limit
     # some 60 standard errors, at least 46 with 8 other seeds each: adds nothing to the level
     assert deviation(WholeOrdersUnnormalised) > limit
 
@@ -54,8 +60,25 @@ def test_a_chain_in_the_worst_order_leaves_it_at_once(seed):
         return lattice.log_probability(state.order)
 
     assert all(reached(3, chain) > -20 for chain in range(12))
-    sweeper.whole_every = 2  # never, for no remainder is 2: only neighbours swap
+    sweeper.whole_order = None  # only neighbours swap
     assert sum(reached(3, chain) < -20 for chain in range(12)) >= 4
+
+
+def test_an_order_with_a_stick_that_is_not_known_stays_as_it_is(seed):
+    y = np.repeat(np.arange(3), (5, 3, 4))
+    sweeper = Sweeper(Problem(Rows.of(np.ones((12, 1)), y, 3), Logistic()))
+    state = sweeper.start(Keys(seed, 0, 0))
+    keys = sweeper.whitened.graph[0]
+    later = sum(1 << c for c in state.order[1:])
+    missing = find_stick(keys, state.order[0], later)
+    keys = keys.copy()
+    keys[missing] += 1 << 50
+    sweeper.whitened.graph = (keys, *sweeper.whitened.graph[1:])
+    before = state.order.copy(), state.parameters["coef"].copy()
+    for sweep in range(2, 20):
+        sweeper.whole_order(state, Keys(seed, 0, sweep))
+    assert (state.order == before[0]).all()
+    assert (state.parameters["coef"] == before[1]).all()
 
 
 def test_whole_orders_that_cannot_be_weighed_are_skipped_and_counted(seed):

@@ -30,6 +30,7 @@ from pasb.variates.scalar import stream_key
 
 if TYPE_CHECKING:
     from pasb.binary.laplace import Laplace
+    from pasb.binary.scout import Scout
 
 Parameters = dict[str, NDArray]
 Index = int | np.int64
@@ -146,6 +147,10 @@ class Approximable(ABC):
     @abstractmethod
     def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
         """Normal approximation to the posterior of the coefficients given roles of the rows."""
+
+    @abstractmethod
+    def explore(self, roles: NDArray[np.int8], first: NDArray[np.float64]) -> Scout:
+        """A better approximation than the `first` one, and what moves by it take."""
 
 
 class PenalisedFits(ABC):

@@ -3,7 +3,7 @@
 Given the order, the posterior of a stick's coefficients is close to normal. Its normal
 approximation serves three purposes: as a proposal that draws almost independently, as
 the pseudo-prior of a reference category, and for the evidence from which orders are
-compared. As a proposal it gets a wide second component, so that the tails are covered.
+compared. `pasb.binary.bent_normal` has its form, and `pasb.binary.scout` improves it.
 """
 
 from __future__ import annotations
@@ -15,17 +15,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.coefficient_prior import CoefficientPrior, coefficient_log_prior
+from pasb.binary.bent_normal import (
+    draw_gaussian,
+    gaussian_log_density,
+    pack,
+    solve,
+    unpacked,
+)
+from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.linear_kernels import LinearSpace
 from pasb.binary.robit_kernels import newton_terms as robit_terms
 from pasb.binary.t_link import LOGISTIC, logistic_link
-from pasb.numerics.compiled import elementwise, kernel, summing
-from pasb.numerics.gaussian import draw_around, equilibrated_cholesky, squared_distance
+from pasb.numerics.compiled import elementwise, kernel
+from pasb.numerics.gaussian import equilibrated_cholesky
 from pasb.numerics.rows import BLOCK, Rows, one_predictor, weighted_gram
 from pasb.numerics.vector import vector_exp, vector_softplus
 from pasb.sticks import ABSENT, SUCCESS
-
-WIDE_SHARE, WIDTH = 0.2, 1.7  # the second component of the proposal
 
 # mypy: disable-error-code="call-arg"
 
@@ -36,9 +41,8 @@ class Laplace(NamedTuple):
     Attributes
     ----------
     packed : array
-        Mode, scale, factor, log-determinant and log-evidence in one array, which compiled
-        code takes at less cost than five. The precision matrix is S^-1 L L' S^-1 with
-        S = diag(scale) and L = factor, lower triangular.
+        Mode, precision matrix, bends and log-evidence in one array, see
+        `pasb.binary.bent_normal`.
     log_evidence : float
     """
 
@@ -57,50 +61,6 @@ class Laplace(NamedTuple):
     def log_density(self, at: NDArray[np.float64]) -> float:
         """Log-density of the proposal, constants included."""
         return gaussian_log_density(self.packed, at)
-
-
-def pack(mode, scale, factor, log_determinant: float, log_evidence: float) -> NDArray[np.float64]:
-    """Put the parts of a normal approximation into one array."""
-    return np.concatenate([mode, scale, np.tril(factor).ravel(), [log_determinant, log_evidence]])
-
-
-def packed_size(n_columns: int) -> int:
-    """Numbers in a packed normal approximation."""
-    return (n_columns + 1) ** 2 + 1
-
-
-@kernel
-def unpacked(packed):
-    """Return the five parts of a packed normal approximation; views, no copies."""
-    n = int(math.sqrt(packed.shape[0])) - 1  # see `packed_size`
-    factor = packed[2 * n : 2 * n + n * n].reshape(n, n)
-    return packed[:n], packed[n : 2 * n], factor, packed[-2], packed[-1]
-
-
-@kernel
-def draw_gaussian(packed, key, out):
-    """Draw from a packed normal approximation, or from a wider one."""
-    mode, scale, factor, _, _ = unpacked(packed)
-    draw_around(mode, scale, factor, WIDE_SHARE, WIDTH, key, out)
-
-
-@kernel
-def gaussian_log_density(packed, at):
-    """Log-density of what `draw_gaussian` draws."""
-    mode, scale, factor, log_determinant, _ = unpacked(packed)
-    n = mode.shape[0]
-    distance = squared_distance(mode, scale, factor, at)
-    narrow = math.log1p(-WIDE_SHARE) - 0.5 * distance
-    wide = math.log(WIDE_SHARE) - n * math.log(WIDTH) - 0.5 * distance / WIDTH**2
-    high, low = max(narrow, wide), min(narrow, wide)
-    constant = 0.5 * log_determinant - 0.5 * n * math.log(2 * math.pi)
-    return constant + high + math.log1p(math.exp(low - high))
-
-
-@kernel
-def log_weight(packed, at, ard, shape, rate):
-    """Log of prior over proposal, up to a constant that depends on the size only."""
-    return coefficient_log_prior(at, 1.0, ard, shape, rate) - gaussian_log_density(packed, at)
 
 
 def laplace_logistic(
@@ -244,21 +204,3 @@ def _factorise(gram, alpha, scale, factor) -> None:
     while not equilibrated_cholesky(gram, scale, factor):
         gram[diagonal, diagonal] *= 1 + ridge
         ridge *= 10
-
-
-@summing
-def solve(scale, factor, right, out):
-    """``out = S L^-T L^-1 S right``: by the inverse of an approximation's precision matrix."""
-    n = scale.shape[0]
-    for i in range(n):
-        row = factor[i]
-        total = right[i] * scale[i]
-        for k in range(i):
-            total -= row[k] * out[k]
-        out[i] = total / row[i]
-    for i in range(n - 1, -1, -1):
-        row = factor[i]
-        last = out[i] / row[i]
-        for k in range(i):
-            out[k] -= row[k] * last
-        out[i] = last * scale[i]

@@ -29,6 +29,7 @@ from pasb.binary.linear_kernels import (
 )
 from pasb.binary.linear_sums import sum_logs
 from pasb.binary.precisions import PrecisionSampler
+from pasb.binary.scout import Scout, scout
 from pasb.binary.stretch import stretch
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
@@ -177,6 +178,9 @@ class LinearSampler(PrecisionSampler, Approximable):
 
     def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         return laplace(self.rows, roles, self.prior, self.link, start)
+
+    def explore(self, roles: NDArray[np.int8], first: NDArray[np.float64]) -> Scout:  # noqa: D102
+        return scout(self.rows, roles, self.prior, self.link, first)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+from pasb.binary.bent_normal import solve, unpacked
 from pasb.binary.coefficient_prior import coefficient_log_prior
 from pasb.binary.linear_kernels import present_predictors
 from pasb.binary.robit_kernels import stretched_log_likelihood as robit_log_likelihood
@@ -72,6 +73,57 @@ def stretch(regression, padded_coef, eta, roles, n_moves, key, coef):
             accepted += 1
     for v in range(n):
         coef[v] *= factor
+    return accepted
+
+
+@kernel
+def stretch_along(regression, gaussian, padded, pair, roles, n_moves, key, coef):
+    """Stretch single coefficients, and let the others follow; the number of accepted moves.
+
+    One coefficient b_v far out in a heavy tail hardly moves by steps of a fixed size. Here its log
+    takes a step, with the sign kept, and the other coefficients change in proportion to b_v, as
+    the covariance C of an approximation that is not bent tells:
+
+        b' = b + (f - 1) b_v C e_v / C_vv,
+
+    a linear map of determinant f. `padded` (2, padded columns) and `pair` (two vectors of all rows)
+    are work space.
+    """
+    (blocks, weights, bounds), prior, link = regression
+    _, scale, factor, _, _ = unpacked(gaussian)
+    n = coef.shape[0]
+    direction = padded[1, :n]
+    eta, proposed = pair
+    rows = (weights, bounds, roles)
+    padded[0, :n] = coef
+    padded[:, n:] = 0.0
+    present_predictors(blocks, bounds, roles, padded[0], eta)
+    here = _log_likelihood(eta, 1.0, rows, link) + coefficient_log_prior(coef, 1.0, *prior)
+    accepted = 0
+    for move in range(n_moves):
+        stream = open_stream(key, move)
+        z, stream = normal(stream)
+        u, stream = uniform(stream)
+        which, stream = uniform(stream)
+        v = int(which * n)
+        step = z * (WIDE if move % 2 == 0 else NARROW)
+        padded[0, :n] = 0.0
+        padded[0, v] = 1.0
+        solve(scale, factor, padded[0, :n], direction)
+        change = math.expm1(step) * coef[v] / direction[v]
+        for w in range(n):
+            direction[w] *= change
+            padded[0, w] = coef[w] + direction[w]
+        present_predictors(blocks, bounds, roles, padded[1], proposed)
+        for i in range(eta.shape[0]):
+            proposed[i] += eta[i]
+        there = _log_likelihood(proposed, 1.0, rows, link)
+        there += coefficient_log_prior(padded[0, :n], 1.0, *prior)
+        if math.log(u) < there - here + step:
+            coef[:] = padded[0, :n]
+            eta[:] = proposed
+            here = there
+            accepted += 1
     return accepted
 
 

@@ -9,14 +9,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.bent_normal import packed_size
 from pasb.binary.binary_model import Approximable
-from pasb.binary.laplace import Laplace, packed_size
-from pasb.evidences.evidences import Evidences, members
+from pasb.binary.laplace import Laplace
+from pasb.binary.scout import Scout
+from pasb.evidences.evidences import Evidences
+from pasb.evidences.known import TRUST, Known, explored
+from pasb.orders.known_sticks import MOST_CATEGORIES, KnownSticks, sticks_of
 from pasb.orders.lattice import Lattice
+from pasb.orders.walk import wander
 from pasb.sticks import Roles
 
 LATTICE_LIMIT = 8  # categories; S 2^(S-1) fits, 1016 for 8
 MEMORY = 2**27  # bytes of Cholesky factors
+FEW_ORDERS = 8  # whose sticks must fit in memory
+MOST_KNOWN = 1024  # sticks, where not all are
 
 
 class Approximations(Evidences):
@@ -53,7 +60,7 @@ class Approximations(Evidences):
         self._first: dict[int, Laplace] = {}
         self._evidences: dict[tuple[int, int], float] = {}
         self._lattice: Lattice | None = None
-        self._all_gaussians: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        self._known: Known | None = None
         self._row_of: dict[tuple[int, int], int] = {}  # in all of them, once they are known
         self._lock = threading.Lock()
 
@@ -66,8 +73,9 @@ class Approximations(Evidences):
 
         A stick is a category and the set of the categories behind it, as a bit mask.
         """
-        if self._all_gaussians is not None:
-            return self._all_gaussians[0][[self._row_of[stick] for stick in sticks]]
+        if all(stick in self._row_of for stick in sticks):
+            assert self._known is not None
+            return self._known.gaussians[[self._row_of[stick] for stick in sticks]]
         stacked = self._stacked.get(sticks)
         if stacked is None:
             with self._lock:
@@ -88,53 +96,61 @@ class Approximations(Evidences):
             value = self._evidences[stick] = gaussian.log_evidence
         return value
 
-    def all_gaussians(
-        self, fixed_order: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Packed normal approximations of every stick there can be, and where to find them.
+    def known(self, fixed_order: NDArray[np.int64] | None) -> Known | None:
+        """What is known of the sticks of a fixed order, or of those that orders are made of.
 
-        Returns
-        -------
-        gaussians : array
-            One packed approximation a row, see `pasb.binary.laplace`.
-        index : array
-            ``index[c, R]`` is the row of category c with the set R behind it; under a fixed
-            order, ``index[j, 0]`` is the row of stick j.
+        With few categories these are all there can be, with more those that a search finds
+        plausible. None where there are too many categories, or they would need too much memory.
         """
-        with self._lock:
-            if self._all_gaussians is None:
-                self._all_gaussians = self._collect_gaussians(fixed_order)
-            return self._all_gaussians
-
-    def _collect_gaussians(
-        self, fixed_order: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = self.n_categories
+        if fixed_order is None and (n > MOST_CATEGORIES or self.capacity < FEW_ORDERS * n):
+            return None
+        with self._lock:
+            if self._known is None:
+                self._known = self._explore(fixed_order)
+            return self._known
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether all sticks there can be are few enough to be known."""
+        n = self.n_categories
+        return n <= LATTICE_LIMIT and n * 2 ** (n - 1) <= self.capacity
+
+    def _explore(self, fixed_order: NDArray[np.int64] | None) -> Known:
         if fixed_order is not None:
-            sticks = [(int(c), members(fixed_order[j + 1 :])) for j, c in enumerate(fixed_order)]
-            index = np.arange(n)[:, None]
-            sticks.pop()
+            sticks = None
+            pairs = sticks_of(fixed_order)
         else:
-            sticks = [(c, r) for c in range(n) for r in range(1, 2**n) if not r >> c & 1]
-            index = np.full((n, 2**n), -1)
-            for k, (c, r) in enumerate(sticks):
-                index[c, r] = k
-        self._row_of = {stick: k for k, stick in enumerate(sticks)}
-        return self._make(sticks), index
+            sticks = KnownSticks.all_of(self.n_categories) if self.knows_all else self._plausible()
+            pairs = sticks.pairs
+        gaussians = self._make(pairs)
+        known = explored(sticks, pairs, gaussians, self._send_scout, self.n_jobs)
+        self._row_of = {pair: k for k, pair in enumerate(pairs)}
+        return known
+
+    def _plausible(self) -> KnownSticks:
+        """The sticks of plausible orders, from a search and a walk that goes on from its end."""
+        best = self.searched_order(0)
+        wander(best, self.log_evidence, np.random.default_rng(0))
+        found = KnownSticks.of(self._evidences)
+        evidences = np.array([self._evidences[pair] for pair in found.pairs])
+        return found.most_probable(TRUST * evidences, min(MOST_KNOWN, self.capacity), best)
+
+    def _send_scout(self, category: int, later: int, first: NDArray[np.float64]) -> Scout:
+        return self.sampler.explore(self.roles(category, later), first)
 
     def lattice(self) -> Lattice | None:
         """The evidences of all orders; None when there are too many, or they are too large."""
-        n_sticks = self.n_categories * 2 ** (self.n_categories - 1)
-        if self.n_categories > LATTICE_LIMIT or n_sticks > self.capacity:
+        if not self.knows_all:
             return None
         with self._lock:
             if self._lattice is None:
-                if self._all_gaussians is None:
-                    self._all_gaussians = self._collect_gaussians(None)
-                gaussians, index = self._all_gaussians
-                n = self.n_categories
+                if self._known is None:
+                    self._known = self._explore(None)
+                sticks, evidences = self._known.sticks, self._known.evidences
+                assert sticks is not None
                 self._lattice = Lattice.of(
-                    n, lambda c, later: float(gaussians[index[c, later], -1])
+                    self.n_categories, lambda c, later: float(evidences[sticks.number(c, later)])
                 )
             return self._lattice
 

@@ -24,8 +24,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.bent_normal import draw_gaussian, log_weight
 from pasb.binary.binary_model import Index, Keys
-from pasb.binary.laplace import draw_gaussian, log_weight
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
 from pasb.binary.linear_sums import sum_logs

@@ -20,6 +20,7 @@ from pasb.evidences.evidences import members
 from pasb.moves.independence import CHOICE, NEIGHBOURS, Independence, independence_move
 from pasb.moves.move import Move, State, place_of
 from pasb.numerics.compiled import kernel
+from pasb.orders.known_sticks import find_stick
 from pasb.variates.scalar import stream_key, uniform_at
 
 ZERO = np.int64(0)
@@ -31,8 +32,8 @@ ZERO = np.int64(0)
 class Neighbours(Move):
     """Proposals to swap neighbours, `n_proposals` a sweep.
 
-    `known` are the approximations of all sticks there can be, and where to find them; without
-    them they are made when a proposal needs them.
+    `known` are the approximations of all sticks there can be, and their keys; without them they
+    are made when a proposal needs them.
     """
 
     statistics = ("neighbours_proposed", "neighbours_accepted")
@@ -111,10 +112,11 @@ def choose_neighbours(order, keys, number, sticks):
 def swap_neighbours(regression, forward, place, known, proposed, keys, number, sticks, gaussian_of):
     """One proposal, where all approximations are known; where the first was, or -1 if rejected.
 
-    `known` are the approximations, and ``index[c, R]``, the row of category c with the set R
-    behind it; `sticks` (4, 3) and `gaussian_of` (4) are work space.
+    `known` are the approximations and the keys of their sticks, see `pasb.orders.known_sticks`;
+    a swap that needs another one is rejected, whichever way it goes. `sticks` (4, 3) and
+    `gaussian_of` (4) are work space.
     """
-    gaussians, index = known
+    gaussians, stick_keys = known
     order = place[0]
     a, n_changed = choose_neighbours(order, keys, number, sticks)
     behind = 0
@@ -122,7 +124,10 @@ def swap_neighbours(regression, forward, place, known, proposed, keys, number, s
         behind |= 1 << order[j]
     for k in range(2 * n_changed):
         extra = sticks[k, 1]
-        gaussian_of[k] = index[sticks[k, 0], behind | (1 << extra) if extra >= 0 else behind]
+        later = behind | (1 << extra) if extra >= 0 else behind
+        gaussian_of[k] = find_stick(stick_keys, sticks[k, 0], later)
+        if gaussian_of[k] < 0:
+            return -1
     if not independence_move(
         regression,
         forward,

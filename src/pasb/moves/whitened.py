@@ -14,26 +14,29 @@ would take as long.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pasb.binary.bent_normal import bend_of
 from pasb.binary.binary_model import Keys
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
 from pasb.binary.precisions import GREATEST_PRECISION, LEAST_PRECISION, n_at_bounds
-from pasb.binary.stretch import stretch
+from pasb.binary.stretch import stretch, stretch_along
+from pasb.binary.travel import STEPS, enough_steps, travel_space
+from pasb.evidences.known import Known
 from pasb.moves.mirror import mirror
 from pasb.moves.move import Move, State, place_of
 from pasb.moves.neighbours import swap_neighbours
-from pasb.moves.trajectory import STEPS, enough_steps, follow
+from pasb.moves.trajectory import follow
 from pasb.numerics.compiled import kernel
-from pasb.numerics.rows import BLOCK
+from pasb.orders.known_sticks import find_stick
 from pasb.orders.table import OrderTable, order_log_likelihood
 from pasb.sticks import ABSENT, FAILURE, SUCCESS, assign_roles
 from pasb.variates.scalar import stream_key
 
 FEWEST = int(STEPS[0])  # steps: a stick that needs more is far from normal
 MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
-N_STRETCHES = np.int64(2)  # a plain int would be compiled as a constant
+N_STRETCHES, N_ALONG = np.int64(2), np.int64(4)  # plain ints would be compiled as constants
+ALONG = np.int64(1)  # kind of the stream
 
 # mypy: disable-error-code="call-arg"
 
@@ -46,9 +49,8 @@ class Whitened(Move):
     sampler : LinearSampler
     table : OrderTable
         Of which only what the sticks of the present order need is kept up to date.
-    gaussians, index : array
-        Packed approximations, and ``index[c, R]``, the row of category c with the set R behind
-        it; with a fixed order ``index[j, 0]`` is that of stick j.
+    known : Known
+        The sticks, and their approximations.
     forward, infers : bool
         Whether sticks stop on success; whether the order is sampled.
     """
@@ -69,32 +71,27 @@ class Whitened(Move):
         self,
         sampler: LinearSampler,
         table: OrderTable,
-        gaussians: NDArray[np.float64],
-        index: NDArray[np.int64],
+        known: Known,
         forward: bool,
         infers: bool,
     ):
         super().__init__()
         self.sampler, self.table = sampler, table
-        self.gaussians, self.index = gaussians, index
+        self.known, self.gaussians = known, known.gaussians
+        # a chain fills in steps that are not known yet
+        self.efforts = (known.steps.copy(), known.leaps, known.shares)
+        nothing = np.zeros(0, dtype=np.int64)
+        self.graph = (nothing,) * 4 if known.sticks is None else known.sticks.graph
         self.forward, self.infers = forward, infers
         n_categories, n_padded = sampler.rows.n_categories, sampler.rows.blocks.shape[1]
-        self.known = np.full(n_categories, -1, dtype=np.int64)
+        self.current = np.full(n_categories, -1, dtype=np.int64)
         self.cached = (  # see `pasb.moves.trajectory.follow`
-            self.known,
+            self.current,
             np.zeros((n_categories, n_padded)),
             np.zeros((n_categories, n_categories)),
-            np.zeros(len(gaussians), dtype=np.int64),
+            self.efforts[0],
         )
-        self.work = (  # see `pasb.moves.trajectory.travel`
-            np.zeros(n_padded),
-            np.zeros(n_padded),
-            np.zeros(n_categories),
-            np.zeros(BLOCK),
-            np.zeros(BLOCK),
-            np.zeros((5, n_padded)),
-        )
-
+        self.work = travel_space(sampler.rows)
         self.scratch = (  # roles, and sticks and approximations of a swap of neighbours
             np.zeros(n_categories, dtype=np.int8),
             np.zeros((4, 3), dtype=np.int64),
@@ -104,7 +101,7 @@ class Whitened(Move):
 
     def forget(self) -> None:
         """Another move changed the coefficients: slopes and sums have to be computed again."""
-        self.known[:] = -1
+        self.current[:] = -1
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         with self.sampler.space() as space:
@@ -114,11 +111,12 @@ class Whitened(Move):
                 self.infers,
                 place_of(state, self.table),
                 self.gaussians,
-                self.index,
+                self.graph[0],
                 self.cached,
                 self.work,
                 self.scratch,
                 space.proposed,
+                space.pair,
                 self.counted,
                 self.n_bounded,
                 tuple(keys),
@@ -135,11 +133,12 @@ def whitened_sweep(
     infers,
     place,
     gaussians,
-    index,
+    stick_keys,
     cached,
     work,
     scratch,
     proposed,
+    pair,
     counted,
     n_bounded,
     keys,
@@ -154,17 +153,20 @@ def whitened_sweep(
     last = n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
     work[0][n:] = 0.0
-    behind = 2**n_categories - 1 if infers else 0
+    behind = (1 << n_categories) - 1 if infers else 0
     for stick in range(last):
         c = order[stick]
         behind &= ~(1 << c)
-        number = index[c, behind] if infers else index[stick, 0]
+        number = find_stick(stick_keys, c, behind) if infers else stick
+        if number < 0:
+            continue
         assign_roles(order, stick, stop, go_on, ABSENT, roles)
         at = (number, roles, stick)
-        follow_stick(regression, gaussians, at, place, cached, work, proposed, counted, keys)
+        rows = (work, proposed[0], pair)
+        follow_stick(regression, gaussians, at, place, cached, rows, counted, keys)
     if infers:
-        mirror_last(place, index, cached, counted, keys)
-        known = (gaussians, index)
+        mirror_last(place, stick_keys, cached, counted, keys)
+        known = (gaussians, stick_keys)
         for proposal in range(last):
             a = swap_neighbours(
                 regression, forward, place, known, proposed, keys, proposal, sticks, gaussian_of
@@ -178,12 +180,14 @@ def whitened_sweep(
 
 
 @kernel
-def follow_stick(regression, gaussians, at, place, cached, work, proposed, counted, keys):
+def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
     """Stretch a stick where that helps, and follow a trajectory of it.
 
-    `at` is the number of its approximation, the roles of the rows, and the stick.
+    `at` is the number of its approximation, the roles of the rows, and the stick; `rows` is work
+    space of trajectories and of stretches.
     """
     number, roles, stick = at
+    work, padded, pair = rows
     order, coef, _, _, _ = place
     known, _, _, steps = cached
     c, n = order[stick], coef.shape[1]
@@ -193,10 +197,15 @@ def follow_stick(regression, gaussians, at, place, cached, work, proposed, count
         work[0][n:] = 0.0
     if steps[number] > FEWEST and n <= MOST_STRETCHED:
         key = stream_key(*keys, stick, NO_EXPERT, STRETCH)
-        accepted = stretch(regression, work[0], proposed[1], roles, N_STRETCHES, key, coef[c])
+        accepted = stretch(regression, work[0], pair[0], roles, N_STRETCHES, key, coef[c])
+        counted[3] += N_STRETCHES
+        if bend_of(gaussian)[0] == 0.0:
+            key = stream_key(*keys, stick, ALONG, STRETCH)
+            along = (N_ALONG, key, coef[c])
+            accepted += stretch_along(regression, gaussian, padded, pair, roles, *along)
+            counted[3] += N_ALONG
         if accepted > 0:
             known[c] = -1
-        counted[3] += N_STRETCHES
         counted[4] += accepted
     n_steps, accepted = follow(
         regression, gaussian, number, roles, stick, place, cached, work, keys
@@ -207,7 +216,7 @@ def follow_stick(regression, gaussians, at, place, cached, work, proposed, count
 
 
 @kernel
-def mirror_last(place, index, cached, counted, keys):
+def mirror_last(place, stick_keys, cached, counted, keys):
     """The mirror image, and what is cached of it."""
     order, coef, precision, accept, reject = place
     known, slope, sums, _ = cached
@@ -215,7 +224,7 @@ def mirror_last(place, index, cached, counted, keys):
         d, c = order[-2], order[-1]
         slope[d] = -slope[c]
         sums[d] = sums[c]
-        known[d] = index[d, 1 << c]
+        known[d] = find_stick(stick_keys, d, 1 << c)
         accept[d, d] = sums[d, d]
         reject[d, c] = sums[d, c]
         counted[5] += 1

@@ -1,43 +1,52 @@
-"""The whole order at once, from one vector of coefficients for every stick there can be.
+"""The whole order at once, from one vector of coefficients for every stick that matters.
 
 Changes the order, and the coefficients and precisions of the sticks that change. Swaps of
-neighbours stay in the valley of orders that a chain fell into. Here every stick (c, R), category c
-with the set R behind it, gets coefficients: those on the path of the present order keep theirs,
-the others draw them from their normal approximation q(. | c, R). With
+neighbours stay in the valley of orders that a chain fell into. Here many sticks (c, R), category c
+with the set R behind it, get coefficients: those on the path of the present order keep theirs, the
+others get the end of a bridge (`pasb.binary.bridge`) from their normal approximation to their
+posterior. Sticks of the present order get a bridge back from their coefficients. With w(c, R) the
+weight of a bridge, the order given all bridges has a probability proportional to the product of w
+over its sticks: bridges are pseudo-priors (Carlin and Chib 1995). That is a sum over known sticks
+(`pasb.orders.known_sticks`), from which an order can be drawn exactly, which leaves the posterior
+invariant. Latents and precisions are integrated out.
 
-    w(c, R) = L(b | c, R) p(b) / q(b | c, R),
-
-the order given all these vectors has a probability proportional to the product of w over its
-sticks (a pseudo-prior for every stick: Carlin and Chib 1995). That is the lattice of
-`pasb.orders.lattice` with weights in the place of evidences, so the order can be drawn from all
-S! exactly, which leaves the posterior invariant. Latents and precisions are integrated out. Applies
-to logistic and robit sticks with few enough categories for the lattice. Costs a pass over the rows
-of all S 2^(S-1) sticks.
+A stick that the present order does not have takes part with a probability of its own, its
+*share*, and its weight is divided by that, because were it in the present order it would take
+part for sure. So sticks of no importance cost next to nothing. Applies to logistic and robit sticks
+whose approximations are known; an order with a stick that is not known stays as it is. Costs a
+trajectory or two of every stick that takes part, and nothing where they make no other order.
 """
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
-from pasb.binary.laplace import draw_gaussian, log_weight
+from pasb.binary.bridge import bridge
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import draw_precisions
-from pasb.moves.independence import ADOPTION, DECISION, PROPOSAL
+from pasb.binary.travel import enough_steps
+from pasb.moves.independence import ADOPTION, CHOICE, DECISION, PROPOSAL
 from pasb.moves.move import Move, State, place_of
-from pasb.moves.trajectory import log_likelihoods
 from pasb.moves.whitened import Whitened
 from pasb.numerics.compiled import kernel
-from pasb.numerics.rows import BLOCK
-from pasb.orders.lattice import draw_first, sum_over_orders
+from pasb.orders.known_sticks import (
+    BITS,
+    draw_known_stick,
+    find_stick,
+    mark_useful,
+    sum_known_orders,
+)
 from pasb.orders.table import OrderTable
 from pasb.sticks import ABSENT, FAILURE, SUCCESS, assign_roles, order_with_set
 from pasb.variates.scalar import stream_key, uniform_at
 
-WHOLE = np.int64(16)  # the kind of move, beside those of `pasb.moves.independence`
+# kinds of moves, beside those of `pasb.moves.independence`; those behind it are for velocities
+WHOLE = np.int64(16)
 ZERO = np.int64(0)
 
 # mypy: disable-error-code="call-arg"
@@ -56,93 +65,106 @@ class WholeOrder(Move):
         self.gaussians = whitened.gaussians
 
     @cached_property
-    def work(self) -> tuple[NDArray[np.float64], ...]:
-        """Of every stick there can be: coefficients and sums; of one: coefficients, predictors."""
+    def space(self) -> tuple[NDArray, ...]:
+        """Of every stick: coefficients, sums, weight, whether it takes part; of sets, two."""
         n_sticks, rows = len(self.gaussians), self.sampler.rows
+        n_sets = len(self.whitened.graph[1])
         return (
-            np.zeros((n_sticks, rows.n_columns)),
+            np.zeros((n_sticks, rows.blocks.shape[1])),
             np.zeros((n_sticks, rows.n_categories)),
-            np.zeros(rows.blocks.shape[1]),
-            np.zeros(BLOCK),
+            np.zeros(n_sticks),
+            np.zeros(n_sticks, dtype=np.bool_),
+            np.zeros((2, n_sets)),
         )
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
-        self.whitened.forget()
+        whitened = self.whitened
         n_changed = draw_whole_order(
             self.sampler.regression,
-            self.whitened.forward,
+            whitened.forward,
             place_of(state, self.table),
             self.gaussians,
-            self.whitened.index,
-            self.work,
+            whitened.graph,
+            whitened.efforts,
+            self.space,
+            whitened.work,
             tuple(keys),
         )
         if n_changed < 0:
             self.sampler.guards["skipped_whole_orders"] += 1
+        if n_changed > 0:
+            whitened.forget()
         self.counted += 1, max(n_changed, 0)
 
 
 @kernel
-def draw_whole_order(regression, forward, place, gaussians, index, work, keys):
+def draw_whole_order(regression, forward, place, gaussians, graph, efforts, space, work, keys):
     """Draw an order, adopt its coefficients; the number of sticks that changed.
 
-    If no order has a weight that is a number above zero, all stays as it is: -1. `work` is that of
-    `WholeOrder`. The table gets what the sticks of the new order need.
+    If the present order cannot be weighed, all stays as it is: -1. `efforts` are steps, leaps and
+    shares of the sticks, `space` is that of `WholeOrder`. The table gets what the sticks of the new
+    order need.
     """
     order, coef, precision, accept, reject = place
-    drawn, sums, padded, eta = work
+    ends, sums, weights, included, (below, above) = space
+    steps, leaps, shares = efforts
+    stick_keys, sets, lower, _ = graph
     _, prior, _ = regression
     n_categories, n = coef.shape
-    everyone = 2**n_categories - 1
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
     roles = np.empty(n_categories, dtype=np.int8)
     some = np.empty(n_categories, dtype=np.int64)  # an order with the stick in question
-    present = np.full(n_categories, -1, dtype=np.int64)  # the approximation of each stick
-    later = everyone
+    present = np.full(n_categories, -1, dtype=np.int64)  # the stick of each category
+    key = stream_key(*keys, ZERO, WHOLE, CHOICE)
+    for k in range(stick_keys.shape[0]):
+        included[k] = shares[k] >= 1.0 or uniform_at(key, k) < shares[k]
+    later = (1 << n_categories) - 1
     for c in order[:-1]:
         later &= ~(1 << c)
-        present[c] = index[c, later]
-    padded[n:] = 0.0
-    weights = np.full((n_categories, everyone + 1), -np.inf)
-    for c in range(n_categories):
-        for later in range(1, everyone + 1):
-            number = index[c, later]
-            if number < 0:
-                continue
-            if number == present[c]:
-                drawn[number] = coef[c]
-            else:
-                key = stream_key(*keys, number, WHOLE, PROPOSAL)
-                draw_gaussian(gaussians[number], key, drawn[number])
-            stick = order_with_set(c, later, some)
-            assign_roles(some, stick, stop, go_on, ABSENT, roles)
-            padded[:n] = drawn[number]
-            log_likelihoods(regression, roles, padded, eta, sums[number])
-            weight = log_weight(gaussians[number], drawn[number], *prior)
-            weight += sums[number].sum()
-            weights[c, later] = weight if weight < np.inf else -np.inf  # nor NaN
-    sets = np.empty(everyone + 1)
-    sum_over_orders(weights, sets)
-    if not sets[everyone] > -np.inf:
-        return -1
+        present[c] = find_stick(stick_keys, c, later)
+        if present[c] < 0:
+            return 0
+        included[present[c]] = True
+    if mark_useful(graph, included, below, above) < n_categories:
+        return 0
+    for k in range(stick_keys.shape[0]):
+        weights[k] = -np.inf
+        if not included[k]:
+            continue
+        c = stick_keys[k] & ((1 << BITS) - 1)
+        stick = order_with_set(c, sets[lower[k]], some)
+        assign_roles(some, stick, stop, go_on, ABSENT, roles)
+        if steps[k] == 0:
+            steps[k] = enough_steps(regression, gaussians[k], roles, work)
+        away = k != present[c]
+        if not away:
+            ends[k, :n] = coef[c]
+        effort = (steps[k], leaps[k])
+        names = (keys[0], keys[1], keys[2], np.int64(k), WHOLE, PROPOSAL)
+        weight = bridge(regression, gaussians[k], roles, effort, away, names, ends[k], work)
+        sums[k] = work[2]
+        if not away and not abs(weight) < np.inf:
+            return -1
+        weights[k] = weight - math.log(shares[k]) if weight < np.inf else -np.inf  # nor NaN
+    sum_known_orders(graph, weights, below)
     n_changed = 0
-    left = everyone
+    r = sets.shape[0] - 1
     for stick in range(n_categories - 1):
         key = stream_key(*keys, stick, WHOLE, DECISION)
-        c = draw_first(weights, sets, left, uniform_at(key, ZERO))
-        left &= ~(1 << c)
-        number = index[c, left]
+        k = draw_known_stick(graph, weights, below, r, uniform_at(key, ZERO))
+        r = lower[k]
+        c = stick_keys[k] & ((1 << BITS) - 1)
         order[stick] = c
-        if number != present[c]:
+        if k != present[c]:
             n_changed += 1
-            coef[c] = drawn[number]
+            coef[c] = ends[k, :n]
             key = stream_key(*keys, stick, WHOLE, ADOPTION)
             draw_precisions(coef[c], *prior, key, precision[c])
-        accept[c, c] = sums[number, c]
+        accept[c, c] = sums[k, c]
         for d in range(n_categories):
-            if left >> d & 1:
-                reject[c, d] = sums[number, d]
+            if sets[r] >> d & 1:
+                reject[c, d] = sums[k, d]
     for c in range(n_categories):
-        if left >> c & 1:
+        if sets[r] >> c & 1:
             order[n_categories - 1] = c
     return n_changed

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 HOTTEST = 20.0  # in units of log-evidence
 HOT_PASSES = 3  # passes with noise, for each category; then passes that only climb
 MOST_EVIDENCES = 2000
+WARM, PASSES = 2.0, 20  # temperature of a walk that only looks around; passes, a category
 HOT_SHARE = 0.75  # of the evidences, to be spent with noise at most
 
 
@@ -85,3 +86,36 @@ def walk(
         if climbs and not changed:
             break
     return np.array(best_order, dtype=np.int64)
+
+
+def wander(
+    start: NDArray[np.int64],
+    log_evidence: Callable[[int, int], float],
+    rng: np.random.Generator,
+    most_evidences: int = MOST_EVIDENCES // 2,
+) -> None:
+    """Look at orders that are plausible beside one, by a walk of swaps at a fixed temperature.
+
+    What it finds is what `log_evidence` remembers. It ends with so many look-ups of evidences
+    not seen in this walk, at the latest.
+    """
+    order = [int(c) for c in start]
+    seen: set[tuple[int, int]] = set()
+    for _ in range(PASSES * len(order)):
+        for a in range(len(order) - 1):
+            c, d = order[a], order[a + 1]
+            behind = 0
+            for s in order[a + 2 :]:
+                behind |= 1 << s
+            new = ((d, behind | 1 << c), (c, behind))
+            old = ((c, behind | 1 << d), (d, behind))
+            gain = 0.0
+            for sign, sticks in ((1.0, new), (-1.0, old)):
+                for stick in sticks:
+                    if stick[1]:
+                        seen.add(stick)
+                        gain += sign * log_evidence(*stick)
+            if gain > WARM * np.log(rng.random()):
+                order[a], order[a + 1] = d, c
+            if len(seen) > most_evidences:
+                return

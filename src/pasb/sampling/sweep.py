@@ -50,7 +50,7 @@ from pasb.sampling.problem import Problem
 SHARED_FROM = 2**17  # numbers in the table times vectors of coefficients; a sweep of some ms
 FULL_EVERY = 32  # sweeps, where most are whitened
 COLUMNS_AT_ONCE = 32  # with more, full sweeps are as much less often
-STICKS_AT_ONCE = 32  # of whole orders: with more, they are drawn as much less often
+WHOLE_EVERY, SELDOM = 4, 4  # sweeps, of whole orders; and how much less often in the warm-up
 
 
 class Sweeper:
@@ -113,8 +113,6 @@ class Sweeper:
         self.whitened, self.whole_order = self._compiled_moves()
         rows = problem.rows
         self.full_every = FULL_EVERY * max(1, rows.n_columns // COLUMNS_AT_ONCE)
-        n_sticks = 0 if self.whitened is None else len(self.whitened.gaussians)
-        self.whole_every = self.full_every * max(1, n_sticks // STICKS_AT_ONCE)
         self.compiled: tuple[Move, ...] = () if self.whitened is None else (self.whitened,)
         every = {id(move): move for move in (*self.moves, *self.settling_moves)}
         compiled = [move for move in (self.whitened, self.whole_order) if move is not None]
@@ -152,11 +150,15 @@ class Sweeper:
         refresh = Refresh(propose, approximations, run)
         if problem.swaps_only:
             return [gibbs, tabulate, refresh, pseudo_prior, swap], printed
-        # beyond the lattice every proposal may cost two new approximations
+        # where not all sticks are known, every proposal may cost two new approximations
         neighbours = Neighbours(propose, approximations, 1)
-        if approximations.lattice() is not None:
-            n_proposals, known = problem.rows.n_categories - 1, approximations.all_gaussians(None)
-            neighbours = Neighbours(propose, approximations, n_proposals, known)
+        if approximations.knows_all:
+            known = approximations.known(None)
+            assert known is not None
+            assert known.sticks is not None
+            pairs = known.gaussians, known.sticks.keys
+            n_proposals = problem.rows.n_categories - 1
+            neighbours = Neighbours(propose, approximations, n_proposals, pairs)
         return [gibbs, Mirror(), tabulate, refresh, neighbours, pseudo_prior, swap], printed
 
     def _compiled_moves(self) -> tuple[Whitened | None, WholeOrder | None]:
@@ -164,12 +166,14 @@ class Sweeper:
         problem, approximations = self.problem, self.approximations
         if approximations is None or not self.proposes:
             return None, None
-        if problem.infers and (problem.swaps_only or approximations.lattice() is None):
+        if problem.infers and problem.swaps_only:
             return None, None
         assert isinstance(self.sampler, LinearSampler)
-        gaussians = approximations.all_gaussians(problem.fixed_order)
+        known = approximations.known(problem.fixed_order)
+        if known is None:
+            return None, None
         forward = problem.direction == "forward"
-        whitened = Whitened(self.sampler, self.table, *gaussians, forward, problem.infers)
+        whitened = Whitened(self.sampler, self.table, known, forward, problem.infers)
         return whitened, WholeOrder(whitened) if problem.infers else None
 
     def _proposals(self) -> tuple[Independence, Approximations]:
@@ -181,17 +185,18 @@ class Sweeper:
     def moves_at(self, sweep: int) -> Sequence[Move]:
         """The moves of a sweep, counted from 1.
 
-        Of logistic and robit chains whose approximations are all known, most sweeps are
-        *whitened*, one compiled call, and one in `full_every` is what other chains do in every
-        sweep: its Gibbs steps do not depend on how good the approximations are, and the first
-        sweep, which starts anywhere, is one of them. The sweep that follows it draws the whole
-        order; with more than four categories, where that costs more, not every time.
+        Of logistic and robit chains whose approximations are known, most sweeps are *whitened*,
+        one compiled call, and one in `full_every` is what other chains do in every sweep: its
+        Gibbs steps do not depend on how good the approximations are, and the first sweep, which
+        starts anywhere, is one of them. One sweep in four also draws the whole order; in the
+        warm-up, which only needs a plausible one, one in sixteen.
         """
         if self.settling and sweep <= self.settling:
             return self.settling_moves
         if self.whitened is None or sweep % self.full_every == 1:
             return self.moves
-        if self.whole_order is not None and sweep % self.whole_every == 2:
+        whole_every = WHOLE_EVERY * (SELDOM if sweep <= self.n_warmup else 1)
+        if self.whole_order is not None and sweep % whole_every == 2:
             return self.whitened, self.whole_order
         return self.compiled
 
