@@ -14,7 +14,7 @@ import pytest
 
 from pasb import SoftplusClassifier, StickLogisticClassifier
 
-N_ROWS, N_COLUMNS = 20_000, 15
+N_ROWS, N_COLUMNS = 40_000, 15
 SETTINGS = {
     "n_chains": 1,
     "n_warmup": 1,

@@ -361,6 +361,7 @@ class TestPruning:
         "n_warmup": 0,
         "n_draws": 60,
         "order": LABELS,
+        "moves": "gibbs",
         "prune": True,
     }
 

@@ -18,6 +18,7 @@ from pasb.binary.binary_model import Keys
 from pasb.moves.draw_reference import DrawReference
 from pasb.moves.fit_reference import FitReference
 from pasb.moves.gibbs import Gibbs
+from pasb.moves.mean_rate import MeanRate
 from pasb.moves.move import Move, State, Tally
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
@@ -51,10 +52,11 @@ RUNS = {
     "inferred": ({}, {}),
     "printed": ({"scheme": "paper"}, {"scheme": "paper"}),
     "softplus": ({"binary": Softplus(n_experts=1, n_layers=1)},) * 2,
-    "mixed": ({"binary": Softplus(n_experts=1, n_layers=1, moves="mixed")},) * 2,
+    "mixed": ({"binary": Softplus(n_experts=1, n_layers=1, moves="mixed", rate="shared")},) * 2,
 }
 KEEP_THE_ORDER = {
     SoftplusTrajectory,
+    MeanRate,
     Gibbs,
     Tabulate,
     Refresh,

@@ -88,9 +88,9 @@ class SoftplusClassifier(StickClassifier):
         as `orders_` of a fitted model fixes it by direction.
     scheme : {"exact", "paper"}, default="exact"
         "exact" samples the posterior of order and coefficients. "paper" is the printed
-        algorithm, whose orders do not follow their posterior distribution; it also has the printed
-        update of softplus regression, which takes smaller steps than ours. Needs
-        ``engine="cpu"``, and leaves `moves` out of account.
+        algorithm, whose orders do not follow their posterior distribution.
+        It also has the printed update of softplus regression, which takes smaller steps than ours,
+        needs ``engine="cpu"``, and leaves `moves` out of account.
     sticks : {"marginal", "augmented"}, default="marginal"
         Leave rows out of the sticks behind their own, or impute their labels there as in the
         paper. The posterior is the same.

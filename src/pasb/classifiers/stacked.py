@@ -77,8 +77,8 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         as `orders_` of a fitted model fixes it by direction.
     scheme : {"exact", "paper"}, default="exact"
         "exact" samples the posterior of order and coefficients. "paper" is the printed
-        algorithm, whose orders do not follow their posterior distribution, with the printed update
-        of softplus regression; needs ``engine="cpu"``.
+        algorithm, whose orders do not follow their posterior distribution.
+        It also has the printed update of softplus regression, and needs ``engine="cpu"``.
     sticks : {"marginal", "augmented"}, default="marginal"
         Leave rows out of the sticks behind their own, or impute their labels there as in the
         paper. The posterior is the same.

@@ -1,10 +1,11 @@
 """The scale of the coefficients, shared by all sticks: the mean of the rates of their prior.
 
 Changes ``mean_rate``. Rates of layers are exponential with this mean, and its inverse has a gamma
-prior (`pasb.binary.softplus_prior`), so given the rates of the categories on sticks it is a gamma
-draw. Those of the reference take no part: they are no part of the model, and are drawn from the
-prior given the new mean before anything else uses them. Applies to softplus models with
-``rate="shared"``. Costs no pass over the rows.
+prior (`pasb.binary.softplus_prior`), so given the rates of the categories on sticks its full
+conditional is a gamma distribution, and drawing from it leaves the posterior invariant. Rates of the
+reference take no part: they are no part of the model, and are drawn from the prior given the new
+mean before anything else uses them. Applies to softplus models with ``rate="shared"``. Costs no
+pass over the rows.
 """
 
 from __future__ import annotations
