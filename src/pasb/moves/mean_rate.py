@@ -2,9 +2,9 @@
 
 Changes ``mean_rate``. Rates of layers are exponential with this mean, and its inverse has a gamma
 prior (`pasb.binary.softplus_prior`), so given the rates of the categories on sticks its full
-conditional is a gamma distribution, and drawing from it leaves the posterior invariant. Rates of the
-reference take no part: they are no part of the model, and are drawn from the prior given the new
-mean before anything else uses them. Applies to softplus models with ``rate="shared"``. Costs no
+conditional is a gamma distribution, and drawing from it leaves the posterior invariant. Rates of
+the reference take no part: they are no part of the model, and are drawn from the prior given the
+new mean before anything else uses them. Applies to softplus models with ``rate="shared"``. Costs no
 pass over the rows.
 """
 
