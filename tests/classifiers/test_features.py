@@ -53,7 +53,10 @@ class TestFeatures:
         transformer = features()
         out = transformer.transform(NEW)
         planes = transformer.hyperplanes_
-        assert planes.shape == (transformer.classifier_.best_draw().n_hyperplanes(), 3)
+        draws, n = transformer.classifier_.draws_, 0
+        for order, active in zip(draws.order, draws.parameters["active"], strict=True):
+            n += 2 * np.count_nonzero(active[-1, order[-1, :-1]])  # layers
+        assert planes.shape == (n, 3)
         np.testing.assert_array_equal(out[:, :2], NEW)
         expected = np.log1p(np.exp(planes[:, 0] + NEW @ planes[:, 1:].T))
         np.testing.assert_allclose(out[:, 2:], expected, rtol=1e-9)
@@ -101,7 +104,7 @@ class TestFeatures:
         transformer = clone(SoftplusFeatures(SoftplusClassifier(**SMALL)))
         transformer.set_params(classifier__n_experts=1, classifier__direction="forward")
         transformer.fit(X, Y)
-        assert len(transformer.hyperplanes_) == 2 * 2
+        assert len(transformer.hyperplanes_) == 2 * 2 * 2  # sticks, layers, chains
         assert not hasattr(clone(transformer), "classifier_")
 
     def test_one_direction(self):

@@ -98,19 +98,37 @@ class TestStack:
         coef = stacked.draws_.parameters["coef"]
         assert coef.shape == (4, 12, 3, n_experts, last, 1 + columns.shape[1])
 
-    def test_hyperplanes_are_those_of_the_best_draw_of_the_level(self, two):
+    def test_hyperplanes_are_those_of_the_last_draws_of_the_level(self, two):
         level = two._levels[0]
         model = two._level_model(1)
         assert type(model) is SoftplusClassifier
-        assert (model.n_chains, model.n_warmup, model.n_draws) == (1, 15, 15)
+        assert (model.n_chains, model.n_warmup, model.n_draws) == (2, 15, 15)
         model.set_params(order="infer").fit(X, Y)
-        best, expected = model.best_draw().draws_, []
-        for chain in range(2):
-            for category in best.order[chain, 0, :-1]:
+        draws, expected = model.draws_, []
+        for chain in range(4):
+            for category in draws.order[chain, -1, :-1]:
                 for expert in range(2):
-                    if best.parameters["active"][chain, 0, category, expert] > 0:
-                        expected.extend(best.parameters["coef"][chain, 0, category, expert])
+                    if draws.parameters["active"][chain, -1, category, expert] > 0:
+                        expected.extend(draws.parameters["coef"][chain, -1, category, expert])
         np.testing.assert_array_equal(level.vectors, expected)
+        assert np.unique(level.tags[:, 4]).tolist() == [0, 1]
+
+    def test_a_chain_sees_the_hyperplanes_of_its_own(self, stacked):
+        coef = stacked.draws_.parameters["coef"]
+        behind = coef[..., 3:].any(axis=(1, 2, 3, 4))
+        assert (coef[..., :3].any(axis=(1, 2, 3, 4))).all()
+        for chain in range(4):
+            for level in stacked._levels[-1:]:
+                np.testing.assert_array_equal(behind[chain], level.tags[:, 4] == chain % 2)
+
+    @pytest.mark.parametrize("n_stacks", [2, 3])
+    def test_a_chain_is_a_stack_of_its_own(self, n_stacks):
+        settings = {"direction": "forward", "order": LABELS, "n_stacks": n_stacks}
+        alone, both = (fit(n_chains=n, **settings) for n in (1, 2))
+        seen = both._levels[-1].seen_by(0, 2)
+        first = both.draws_.parameters["coef"][0]
+        np.testing.assert_array_equal(first[..., seen], alone.draws_.parameters["coef"][0])
+        np.testing.assert_array_equal(both.draws_.log_likelihood[0], alone.draws_.log_likelihood[0])
 
     def test_the_order_is_that_of_the_first_model(self, two):
         first = two._level_model(1).set_params(order="infer").fit(X, Y)
@@ -159,9 +177,21 @@ class TestStack:
         assert best.draws_.order.shape == (2, 1, 3)
         assert best.n_hyperplanes() == int(best.n_hyperplanes())
         assert (best.predict_proba(NEW) != stacked.predict_proba(NEW)).any()
+        assert_same_model(best.best_draw(), best)
         for k, name in enumerate(("forward", "reverse")):
             top = stacked.draws_.log_likelihood[stacked.draws_.of_direction(name)].max()
             assert best.draws_.log_likelihood[k, 0] == top
+
+    @pytest.mark.parametrize("n_stacks", [2, 3])
+    def test_best_draw_keeps_the_hyperplanes_that_it_uses(self, n_stacks):
+        model = fit(n_stacks=n_stacks, direction="forward", n_chains=3)
+        best, draws = model.best_draw(), model.draws_
+        chain, draw = np.unravel_index(np.argmax(draws.log_likelihood), (3, 12))
+        for level, whole in zip(best._levels, model._levels, strict=True):
+            assert (level.tags[:, 4] == chain).all()
+            assert 0 < len(level.vectors) == (whole.tags[:, 4] == chain).sum()
+        expected = model.sample_proba(NEW)[12 * chain + draw]
+        np.testing.assert_allclose(best.predict_proba(NEW), expected, rtol=1e-10)
 
     def test_names_in_the_tree(self):
         frame = pd.DataFrame(X, columns=["height", "width"])
@@ -181,8 +211,9 @@ class TestStack:
         assert_same_model(fit(n_jobs=2), two)
         assert (fit(random_state=1).predict_proba(NEW) != two.predict_proba(NEW)).any()
 
-    def test_levels_have_seeds_of_their_own(self, two):
-        seeds = {two._level_model(number).random_state for number in (1, 2, 3)} | {0}
+    def test_levels_have_seeds_of_their_own(self):
+        model = fit(n_chains=1)
+        seeds = {model._level_model(number).random_state for number in (1, 2, 3)} | {0}
         assert len(seeds) == 4
 
     def test_can_be_fitted_again_to_other_classes(self):

@@ -28,6 +28,15 @@ class TestRows:
             assert (rows.weights == 1).all()
             assert rows.n_rows == len(rows.weights) == 6
 
+    def test_some_columns(self):
+        rng = np.random.default_rng(0)
+        X, y, weights = rng.normal(size=(300, 7)), np.arange(300) % 3, rng.random(300)
+        seen = np.array([True, False, True, True, False, True, True])
+        some, expected = Rows.of(X, y, 3, weights).of_columns(seen), Rows.of(X[:, seen], y, 3)
+        np.testing.assert_array_equal(some.blocks, expected.blocks)
+        assert some.n_columns == 5
+        np.testing.assert_array_equal(some.weights, Rows.of(X, y, 3, weights).weights)
+
     def test_some_rows_keep_their_weights(self):
         y = np.arange(100) % 2
         rows = Rows.of(np.ones((100, 1)), y, 2, 1.0 + np.arange(100))

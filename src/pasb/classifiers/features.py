@@ -18,9 +18,9 @@ from pasb.covariates.checking import checked_table
 class SoftplusFeatures(TransformerMixin, BaseEstimator):
     """Append the active hyperplanes of a softplus model to the covariates.
 
-    `fit` fits the model and takes the hyperplanes of its active experts from the draw with
-    the highest training likelihood, one of each direction; `transform` appends
-    log(1 + exp(x'b)) for each of them.
+    `fit` fits the model and takes the hyperplanes of its active experts from the last draw of
+    every chain; `transform` appends log(1 + exp(x'b)) for each of them. One draw fits the training
+    rows more closely than new ones: with several chains a model on top can average over them.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class SoftplusFeatures(TransformerMixin, BaseEstimator):
             )
         model = SoftplusClassifier() if self.classifier is None else clone(self.classifier)
         self.classifier_ = model.fit(X, y, sample_weight=sample_weight)
-        self._hyperplanes = self.classifier_._best_hyperplanes()
+        self._hyperplanes = self.classifier_._last_hyperplanes()
         intercept, slopes = self._hyperplanes.scaling.intercept_and_slopes(
             self._hyperplanes.vectors
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus, active_experts
 from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
@@ -256,7 +257,20 @@ class SoftplusClassifier(StickClassifier):
     ) -> tuple[list[Problem], Schedule]:
         if self.engine == "cuda":
             array_module()  # complains if there is no GPU
-        return super()._prepare(X, y, sample_weight)
+        problems, schedule = super()._prepare(X, y, sample_weight)
+        seen = self._seen_by_chains()
+        if seen is None:
+            return problems, schedule
+        tables = [(problems[0].rows.of_columns(own), own) for own in seen]
+        by_chain = zip(problems, tables * len(self._directions), strict=True)
+        own = [replace(problem, rows=rows, seen=seen) for problem, (rows, seen) in by_chain]
+        return own, schedule
+
+    _seen: list[NDArray[np.bool_]] | None = None  # set by a model that this one is a part of
+
+    def _seen_by_chains(self) -> list[NDArray[np.bool_]] | None:
+        """The columns that each chain of a direction sees; None where all see all."""
+        return self._seen
 
     @property
     def _engine(self) -> EngineName:  # type: ignore[override]
@@ -330,10 +344,11 @@ class SoftplusClassifier(StickClassifier):
             frames.append({"class": self.classes_, **columns})
         return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
 
-    def _best_hyperplanes(self) -> Hyperplanes:
-        """Those of the draw with the highest training likelihood, one of each direction."""
-        best = self.best_draw().draws_
-        values = {name: values[:, 0] for name, values in best.parameters.items()}
+    def _last_hyperplanes(self) -> Hyperplanes:
+        """Those of the last draw of every chain."""
+        draws = self.draws_
+        coef, active = (draws.parameters[name][:, -1] for name in ("coef", "active"))
+        numbers = [draws.directions[:c].count(name) for c, name in enumerate(draws.directions)]
         return Hyperplanes.of(
-            self._scaling, best.directions, best.order[:, 0], values["coef"], values["active"]
+            self._scaling, draws.directions, draws.order[:, -1], coef, active, numbers
         )

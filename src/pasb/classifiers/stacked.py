@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,11 +28,16 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     The first model is fitted to the covariates. The softplus responses of its active
     hyperplanes are put behind the covariates, the next model is fitted to both, and so on;
-    `SoftplusFeatures` is this step on its own. The order of the classes is that of the first
-    model, for each direction, and all but the last model contribute one draw, the one with
-    the highest training likelihood; the draws of the fit are those of the last model. `until`
-    is for the last model. Of `max_seconds` every model gets an equal share of what those before
-    it left.
+    `SoftplusFeatures` is this step on its own. Each chain has hyperplanes of its own: those of
+    the last draw of one chain of the model below, of each direction. One draw fits the training
+    rows more closely than new ones; predictions average over several.
+
+    Given its hyperplanes a chain samples the posterior. The hyperplanes are draws from the
+    posterior of the model below, which knows nothing of the model above. So chains differ, and
+    R-hat stays above 1 however long they run: see `diagnostics_.se_probability`, and take more
+    chains where it is too large. The order of the classes is that of the first model, for each
+    direction. `draws_` are those of the last model, and `until` is for it. Of `max_seconds`
+    every model gets an equal share of what those before it left.
 
     Parameters
     ----------
@@ -44,15 +50,15 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     last_layers : int, default=1
         T in the last model.
     stack_sweeps : "auto" or int, default="auto"
-        Sweeps of all models but the last; the best draw is taken from the second half. "auto" is
-        3000, or 150 with trajectories.
+        Sweeps of each chain of all models but the last. "auto" is 3000, or 100 with trajectories.
     direction : {"both", "forward", "reverse"}, default="both"
         As in `SoftplusClassifier`; with "both", the hyperplanes of both directions become
         covariates of both.
     precision, precision_shape, precision_rate, moves, prune, engine
         As in `SoftplusClassifier`.
     n_chains : int, default=4
-        Chains, each started from random coefficients (with two directions, this many of each).
+        Chains of every model, each started from random coefficients (with two directions, this
+        many of each).
     n_warmup : "auto" or int, default="auto"
         Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
         for support vector machines, or 100 for softplus models with trajectories.
@@ -253,7 +259,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         if self._first_orders is None:
             fitted = model.fitted_
             self._first_orders = {name: fitted.top_order(name) for name in fitted.directions}
-        self._levels.append(model._best_hyperplanes())
+        self._levels.append(model._last_hyperplanes())
         self._stopped |= model.draws_.ended == "interrupted"
         self._cut |= model.draws_.ended == "time"
         self._n_ready += 1
@@ -283,7 +289,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     def _level_model(self, number: int) -> SoftplusClassifier:
         """The model of a level below the last, counted from 1, not fitted yet."""
-        usual = 150 if self._moves() == "mixed" else 3000
+        usual = 100 if self._moves() == "mixed" else 3000
         n_sweeps = usual if isinstance(self.stack_sweeps, str) else int(self.stack_sweeps)
         shared = SoftplusClassifier().get_params()
         model = SoftplusClassifier(**{name: getattr(self, name) for name in shared})
@@ -291,7 +297,6 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         if isinstance(seed, int | np.integer):
             seed = int(np.random.SeedSequence([int(seed), number]).generate_state(1)[0])
         model.set_params(
-            n_chains=1,
             n_warmup=n_sweeps // 2,
             n_draws=n_sweeps - n_sweeps // 2,
             thin=1,
@@ -302,8 +307,19 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             callbacks=[lambda info: True] if self._stopped else self.callbacks,
             checkpoint=self._folder(number),
         )
-        model._warns = False  # of convergence: the best draw is enough
+        model._warns = False  # of convergence: chains of the next level differ as these do
+        model._seen = self._seen_above(number - 1)
         return model
+
+    def _seen_by_chains(self) -> list[NDArray[np.bool_]] | None:
+        return self._seen_above(self.n_stacks - 1)
+
+    def _seen_above(self, number: int) -> list[NDArray[np.bool_]] | None:
+        """What each chain sees above a level, counted from 1: the hyperplanes of one chain."""
+        if number == 0 or self.n_chains == 1:
+            return None
+        below, n_features = self._levels[number - 1], self.n_features_in_
+        return [below.seen_by(chain, n_features) for chain in range(self.n_chains)]
 
     def _given_order(self) -> Any:
         """The order of the user, or that of the first model once it is there."""
@@ -324,6 +340,34 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             For the last level the average over draws.
         """
         return super().n_hyperplanes() + sum(len(level.vectors) for level in self._levels)
+
+    def best_draw(self) -> Any:
+        """The draw with the highest training likelihood, as a classifier of its own.
+
+        As for `SoftplusClassifier`, with the hyperplanes of the levels below that it uses.
+
+        Returns
+        -------
+        StackedSoftplusClassifier
+            Fitted, with one draw for each direction.
+        """
+        model = super().best_draw()
+        if not model._levels:
+            return model
+        coef, n_shared = model.draws_.parameters["coef"], 1 + self.n_features_in_
+        used = (coef[..., n_shared:] != 0).any(axis=tuple(range(coef.ndim - 1)))
+        chains = np.unique(model._levels[-1].tags[used, 4])
+        columns, levels = np.ones(n_shared, dtype=np.bool_), []
+        for level in model._levels:
+            own = np.isin(level.tags[:, 4], chains)
+            levels.append(level.only(own, columns))
+            columns = np.concatenate([np.ones(n_shared, dtype=np.bool_), own])
+        model._levels = levels
+        model._scaling = Scaling(*(values[columns[1:]] for values in model._scaling))
+        model._watched = model._watched._replace(inner=model._watched.inner[:, columns])
+        kept = {**model.draws_.parameters, "coef": np.ascontiguousarray(coef[..., columns])}
+        model.draws_ = replace(model.draws_, parameters=kept)
+        return model
 
     @property
     def _n_scaled(self) -> int:

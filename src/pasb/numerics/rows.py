@@ -9,7 +9,7 @@ not depend on the number of threads, and so no sum does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,13 @@ class Rows:
         table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
         weights = None if self.given_weights is None else self.given_weights[rows]
         return Rows.of(table, self.categories_of(rows), self.n_categories, weights)
+
+    def of_columns(self, seen: NDArray[np.bool_]) -> Rows:
+        """The same rows with some of the columns."""
+        n = int(np.count_nonzero(seen))
+        blocks = np.zeros((len(self.blocks), -(-n // TILE) * TILE, BLOCK))
+        blocks[:, :n] = self.blocks[:, np.flatnonzero(seen)]
+        return replace(self, blocks=blocks, n_columns=n, spaces=WorkSpaces())
 
     @classmethod
     def of(

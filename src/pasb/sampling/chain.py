@@ -37,15 +37,18 @@ OF_EVERY_MODEL = ("order", "log_likelihood", "statistics")  # in a trace
 def empty_trace(
     problem: Problem, schedule: Schedule, n_statistics: int, *chains: int
 ) -> dict[str, NDArray]:
-    """Arrays for the draws of a chain, or of as many as are given in `chains`."""
+    """Arrays for the draws of a chain, or of as many as are given in `chains`.
+
+    Parameters are zero until they are written, and stay zero in columns that a chain does not see.
+    """
     draws = (*chains, schedule.n_draws)
     categories = (*draws, problem.rows.n_categories)
-    shapes = problem.model.shapes(problem.rows.n_columns)
+    shapes = problem.model.shapes(problem.n_columns)
     return {
         "order": np.empty(categories, dtype=np.int64),
         "log_likelihood": np.empty(draws),
         "statistics": np.empty((*draws, n_statistics), dtype=np.int32),
-        **{name: np.empty((*categories, *shape)) for name, shape in shapes.items()},
+        **{name: np.zeros((*categories, *shape)) for name, shape in shapes.items()},
     }
 
 
@@ -155,8 +158,12 @@ class Chain:
         trace["log_likelihood"][draw] = state.log_likelihood
         trace["statistics"][draw] = tally.total - tally.before
         tally.before[:] = tally.total
+        seen = self.problem.seen
         for name in self._kept:
-            trace[name][draw] = state.parameters[name]
+            if seen is not None and name == "coef":
+                trace[name][draw][..., seen] = state.parameters[name]
+            else:
+                trace[name][draw] = state.parameters[name]
 
     def export_state(self) -> dict[str, NDArray]:
         """Everything that a checkpoint needs beside the sweep number and the draws."""

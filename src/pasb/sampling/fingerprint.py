@@ -37,13 +37,15 @@ def seed_of(random_state, checkpoint: str | os.PathLike | None) -> int:
 def run_fingerprint(problems: Sequence[Problem], schedule: Schedule) -> dict:
     """Everything the draws depend on, except their number.
 
-    `problems` are those of the chains; they differ in direction and fixed order at most.
+    `problems` are those of the chains; they differ in direction, fixed order and the columns that
+    they see at most.
     """
     problem, rows = problems[0], problems[0].rows
     digest = hashlib.sha256()
-    for array in (rows.blocks, rows.weights, rows.bounds):
-        digest.update(repr(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).data)
+    for own in {id(problem.rows): problem.rows for problem in problems}.values():
+        for array in (own.blocks, own.weights, own.bounds):
+            digest.update(repr(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).data)
     return {
         "data": digest.hexdigest(),
         "rows": rows.n_rows,

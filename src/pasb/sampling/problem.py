@@ -26,7 +26,11 @@ MANY_COLUMNS = 400  # from here on an approximation costs more than it gives
 
 @dataclass(frozen=True)
 class Problem:
-    """What is sampled: data, binary model and construction."""
+    """What is sampled: data, binary model and construction.
+
+    Where chains see different columns of a table, `seen` flags those that `rows` holds; the
+    coefficients of the others are zero in what is kept.
+    """
 
     rows: Rows
     model: BinaryModel
@@ -36,6 +40,12 @@ class Problem:
     fixed_order: NDArray[np.int64] | None = None
     n_swaps: int = 100
     swaps_only: bool = False
+    seen: NDArray[np.bool_] | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the table, those included that `rows` does not hold."""
+        return self.rows.n_columns if self.seen is None else len(self.seen)
 
     @property
     def infers(self) -> bool:
