@@ -55,7 +55,7 @@ def z_score(ratios):
     return abs(ratios.mean() - 1) / (ratios.std(ddof=1) / np.sqrt(len(ratios)))
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 @pytest.mark.parametrize("bend", [0.0, 0.5])
 @pytest.mark.parametrize("leaps", [0, 5])
 def test_weights_have_the_evidence_as_their_mean(bend, leaps, seed, level):

@@ -59,7 +59,7 @@ def largest_deviation(model, n, seed, *, fixed, direction, augmented):
     return z.max(), len(z)
 
 
-@pytest.mark.statistical(level=5e-7)
+@pytest.mark.statistical(level=2e-7)
 @pytest.mark.parametrize(
     ("size", "design"),
     [
@@ -147,7 +147,7 @@ def small_problem(**construction):
     return table, Problem(Rows.of(table, y, 3), model, **construction)
 
 
-@pytest.mark.statistical(level=5e-7)
+@pytest.mark.statistical(level=2e-7)
 def test_posterior_moments_are_those_of_our_update(seed, level):
     """Success probabilities, weights and hyperparameters of a fixed order."""
     moments = []
@@ -243,7 +243,7 @@ def large_draws(key, m, r):
     return count, tables
 
 
-@pytest.mark.statistical(level=5e-7)
+@pytest.mark.statistical(level=2e-7)
 @pytest.mark.parametrize("theta", [(1e-6, 3e-6), (0.2, 1.5, 0.0), (12.0, 30.0)])
 def test_counts_are_split_in_proportion(theta, seed, level):
     """Independent Poisson counts given that their sum is not zero."""

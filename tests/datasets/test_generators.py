@@ -79,7 +79,7 @@ def test_square_has_a_frame_and_two_rectangles():
     assert ((x1[right] >= 0.1) & (x1[right] <= 1.3)).all()
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 def test_square_fills_its_shapes_evenly(seed, level):
     square = datasets.make_square(n=21000, seed=seed)
     frame = square.X[square.y == "1"]
@@ -121,7 +121,7 @@ def test_square101_labels_follow_from_the_place():
     np.testing.assert_allclose(centre, [-3.5, -3.5], atol=0.5)
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 def test_square101_is_uniform(seed, level):
     data = datasets.make_square101(seed=seed)
     assert stats.binomtest(int((data.y == "1").sum()), 8000, 44 / 144).pvalue > level / 3
@@ -144,7 +144,7 @@ def test_swiss_roll_lies_on_its_curves():
         datasets.make_swiss_roll(noise=-1.0)
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 def test_swiss_roll_noise(seed, level):
     clean, noisy = (datasets.make_swiss_roll(20000, noise=s, seed=seed) for s in (0.0, 0.3))
     np.testing.assert_array_equal(clean.y, noisy.y)
@@ -152,7 +152,7 @@ def test_swiss_roll_noise(seed, level):
     assert distance(noise, stats.norm(scale=0.3).cdf) < distance_bound(noise.size, level)
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 def test_waveform_moments_are_those_of_theory(seed, level):
     data = datasets.make_waveform(20000, seed=seed)
     i = np.arange(1, 22)
@@ -175,7 +175,7 @@ def test_waveform_moments_are_those_of_theory(seed, level):
         assert (np.abs(squares - variance) < bound * np.sqrt((fourth - variance**2) / n)).all()
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=2e-7)
 def test_the_stream_has_its_distributions(seed, level):
     stream = SteadyStream("a test", seed)
     bound = distance_bound(50000, level / 4)
