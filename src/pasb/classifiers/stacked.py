@@ -57,8 +57,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     precision, precision_shape, precision_rate, moves, prune, engine
         As in `SoftplusClassifier`.
     n_chains : int, default=4
-        Chains of every model, each started from random coefficients (with two directions, this
-        many of each).
+        Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
         Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
         for support vector machines, or 100 for softplus models with trajectories.
