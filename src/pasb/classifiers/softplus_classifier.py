@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
+from pasb.classifiers.settings import A_FEW, PRIOR, RUN, StrOptions, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.engines import EngineName
@@ -164,8 +164,8 @@ class SoftplusClassifier(StickClassifier):
     _parameter_constraints: ClassVar[dict] = constraints(
         PRIOR,
         RUN,
-        n_experts=[AT_LEAST_ONE],
-        n_layers=[AT_LEAST_ONE],
+        n_experts=[A_FEW],
+        n_layers=[A_FEW],
         direction=[StrOptions({"forward", "reverse", "both"})],
         precision_rate=[*PRIOR["precision_rate"].constraint, tuple, list],
         moves=[StrOptions({"auto", "gibbs", "mixed"})],

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus
-from pasb.classifiers.settings import AT_LEAST_ONE, Interval, StrOptions
+from pasb.classifiers.settings import A_FEW, MOST_SWEEPS, Interval, StrOptions
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
@@ -143,9 +143,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
-        "n_stacks": [AT_LEAST_ONE],
-        "last_layers": [AT_LEAST_ONE],
-        "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+        "n_stacks": [A_FEW],
+        "last_layers": [A_FEW],
+        "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, MOST_SWEEPS, closed="both")],
     }
 
     def __init__(
@@ -259,7 +259,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             fitted = model.fitted_
             self._first_orders = {name: fitted.top_order(name) for name in fitted.directions}
         self._levels.append(model._last_hyperplanes())
-        self._stopped |= model.draws_.ended == "interrupted"
+        self._stopped |= model.draws_.ended in ("interrupted", "warm-up")
         self._cut |= model.draws_.ended == "time"
         self._n_ready += 1
 

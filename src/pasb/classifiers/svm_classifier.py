@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.support_vector import SupportVector
+from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
@@ -22,7 +23,7 @@ from pasb.classifiers.settings import (
     StrOptions,
     constraints,
 )
-from pasb.classifiers.stick_classifier import StickClassifier, cores
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling

@@ -27,7 +27,7 @@ from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.progress import Progress
+from pasb.sampling.progress import Progress, phase, present_progress
 from pasb.storage.checkpoint import Checkpoint
 
 CHECKPOINT_SECONDS = 10.0
@@ -42,7 +42,6 @@ def sample(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
     checkpoint: str | os.PathLike | None = None,
     fingerprint: dict | None = None,
     budget: Budget | None = None,
@@ -60,7 +59,6 @@ def sample(
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
-    show_progress : bool
     checkpoint : path, optional
         Folder to write to while sampling, and to resume from.
     fingerprint : dict, optional
@@ -78,9 +76,10 @@ def sample(
     """
     if budget is not None and budget.spent:
         raise budget.too_short([], checkpoint)
+    phase("searching orders" if problems[0].searches else "preparing")
     with one_blas_thread(), engine:
         chains, trace = _with_trace(engine, problems, schedule)
-        run = Run(engine, chains, list(callbacks), show_progress, budget)
+        run = Run(engine, chains, list(callbacks), budget)
         if enough is not None:
             run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
         if checkpoint is None:
@@ -99,7 +98,6 @@ def sample_together(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
 ) -> list[Draws]:
     """Run the chains of several runs at the same time; on a GPU as one batch.
 
@@ -108,13 +106,13 @@ def sample_together(
     runs : sequence of (problems, schedule)
         What `sample` would take, with schedules of the same length. The draws are those of
         separate runs, to rounding.
-    engine, callbacks, show_progress
+    engine, callbacks
         As in `sample`.
     """
     with one_blas_thread(), engine:
         each = [_with_trace(engine, *run) for run in runs]
         everything = [chain for own, _ in each for chain in own]
-        run = Run(engine, everything, list(callbacks), show_progress)
+        run = Run(engine, everything, list(callbacks))
         run.go(None)
     return [collect(own, trace, run.ended) for own, trace in each]
 
@@ -155,7 +153,6 @@ class Run:
     engine: Engine
     chains: list[Chain]
     callbacks: list[Callback]
-    show_progress: bool
     budget: Budget | None = None
     enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
     ended: Ending = "finished"
@@ -199,7 +196,7 @@ class Run:
         n_threads = self.engine.begin(len(groups))
         with (
             ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
-            Progress(self.chains, self.show_progress) as progress,
+            present_progress().of(self.chains) as progress,
         ):
             try:
                 self._stages(pool, groups, folder, progress)
@@ -246,11 +243,10 @@ class Run:
         waiting = {pool.submit(self._slice, group, goal, folder): group for group in groups}
         while waiting:
             done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            progress.show()
             for future in done:
                 group = waiting.pop(future)
                 future.result()
-                for chain in group.chains:
-                    progress.show(chain)
                 if not group.reached(goal) and not self.stopped.is_set():
                     waiting[pool.submit(self._slice, group, goal, folder)] = group
                 else:
