@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pasb.errors import CheckpointError
@@ -28,7 +29,7 @@ from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress, phase, present_progress
-from pasb.storage.checkpoint import Checkpoint
+from pasb.storage.checkpoint import Checkpoint, Saved
 
 CHECKPOINT_SECONDS = 10.0
 FIRST_MEETING, GROWTH = 100, 1.5  # of draws, where chains meet to be looked at
@@ -164,20 +165,44 @@ class Run:
     warned: bool = False
 
     def restore(self, folder: Checkpoint) -> None:
-        """Let the chains continue where a checkpoint left them."""
+        """Let the chains continue where a checkpoint left them; draw again what is missing."""
+        alone = all(len(group) == 1 for group in self.engine.groups(self.chains))
         for chain in self.chains:
-            saved = folder.load(chain.index)
+            saved = folder.load(chain.index, mends=alone)
             if saved is None:
                 continue
             try:
-                chain.import_state(saved.sweep, saved.state, saved.draws)
+                if saved.index >= 0:
+                    self._import(chain, saved)
+                for piece in saved.later:
+                    self._fill_gap(chain, saved, piece, folder)
+                    saved = piece
             except ValueError as error:
                 raise CheckpointError(
                     f"chain {chain.index} of the checkpoint in '{folder.folder}' is not one of "
                     f"this run ({error}): use another folder"
                 ) from error
-            self.engine.resume(chain)
-            self.saved[chain.index] = saved.sweep, len(saved.draws["order"])
+            self.saved[chain.index] = chain.n_done, chain.n_kept
+
+    def _import(self, chain: Chain, saved: Saved) -> None:
+        draws = saved.draws
+        if saved.draws_before > 0 and draws.keys() == chain.trace.keys():
+            before = {name: array[: saved.draws_before] for name, array in chain.trace.items()}
+            draws = {name: np.concatenate([before[name], draws[name]]) for name in before}
+        chain.import_state(saved.sweep, saved.state, draws)
+        self.engine.resume(chain)
+
+    def _fill_gap(self, chain: Chain, gap: Saved, piece: Saved, folder: Checkpoint) -> None:
+        """Draw again what is missing between two pieces of a chain, which gives the same draws."""
+        schedule, start = chain.schedule, chain.n_kept
+        goal = schedule.n_warmup + piece.draws_before * schedule.thin
+        if goal > min(piece.sweep, schedule.n_sweeps):
+            raise ValueError(f"{piece.draws_before} draws before sweep {piece.sweep}")
+        self.engine.begin(1)
+        self.engine.advance([chain], goal)
+        drawn = {name: array[start : chain.n_kept] for name, array in chain.trace.items()}
+        folder.mend(chain.index, gap, chain.n_done, chain.export_state(), drawn)
+        self._import(chain, piece)
 
     @property
     def schedule(self) -> Schedule:
