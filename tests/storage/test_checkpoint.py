@@ -275,11 +275,9 @@ class TestMending:
     def test_what_comes_after_the_gap_is_kept(self, tmp_path):
         fill(tmp_path)
         flip(segment(tmp_path, 2))
-        with (
-            pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"),
-            Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint,
-        ):
-            saved = checkpoint.load(0, mends=True)
+        with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
+            with pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"):
+                saved = checkpoint.load(0, mends=True)
             check(replace(saved, later=()), 30, 5)
             (later,) = saved.later
             assert (later.sweep, later.draws_before) == (60, 10)
@@ -291,11 +289,9 @@ class TestMending:
     def test_the_beginning_may_be_missing(self, tmp_path):
         fill(tmp_path, warmup=0)
         segment(tmp_path, 0).unlink()
-        with (
-            pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"),
-            Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint,
-        ):
-            saved = checkpoint.load(0, mends=True)
+        with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
+            with pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"):
+                saved = checkpoint.load(0, mends=True)
             assert saved.index == -1
             checkpoint.mend(0, saved, 10, state_of(10), draws_of(0, 5))
         check(quiet_load(tmp_path), 40, 20)
