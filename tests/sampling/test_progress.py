@@ -47,9 +47,8 @@ def fit(**changes):
     return classifier(**changes).fit(X, Y)
 
 
-@pytest.fixture
-def terminal(monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+def terminal(patch):
+    patch.setattr(sys.stderr, "isatty", lambda: True)
 
 
 @pytest.fixture
@@ -146,9 +145,9 @@ class TestLog:
         assert any(text.startswith("draws: ") for text in caplog.messages)
 
 
-@pytest.mark.usefixtures("terminal")
 class TestBars:
-    def test_shown(self, capsys):
+    def test_shown(self, capsys, monkeypatch):
+        terminal(monkeypatch)
         fit(progress="auto")
         shown = capsys.readouterr()
         assert "chain 1" in shown.err
@@ -158,14 +157,16 @@ class TestBars:
         assert "nan" not in shown.err
         assert shown.out == ""
 
-    def test_what_is_not_known_is_not_shown(self, capsys):
+    def test_what_is_not_known_is_not_shown(self, capsys, monkeypatch):
         """A chain that did not begin has no likelihood; a fixed order has no swaps."""
+        terminal(monkeypatch)
 
         def stop(info):
             return True
 
         fit(progress=True, callbacks=[stop], order=[0, 1, 2])
         shown = capsys.readouterr().err
+        assert "chain 1" in shown
         assert "warm-up" in shown
         assert "nan" not in shown
         assert "swaps" not in shown
