@@ -101,7 +101,7 @@ class TestSources:
     def test_hold_no_rubbish(self, sources):
         names, _ = sources
         assert not [
-            n for n in names if re.search(r"__pycache__|\.nb[ic]$|\.venv|^reproduction/data", n)
+            n for n in names if re.search(r"__pycache__|\.nb[ic]$|\.venv|^reproduction/data/", n)
         ]
         ours = {name for name in tracked() if not name.startswith("reproduction/data/")}
         assert set(names) - {"PKG-INFO"} <= ours | {os.path.dirname(name) for name in ours}
