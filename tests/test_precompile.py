@@ -9,7 +9,7 @@ import pytest
 
 from pasb import precompile
 
-# what a fit, a prediction and a report need beyond what was compiled, with other tables and settings
+# what fits, predictions and reports need beyond what was compiled, with other tables and settings
 COVERED = """
 import json, sys, warnings
 warnings.simplefilter("ignore")

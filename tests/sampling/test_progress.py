@@ -47,6 +47,15 @@ def fit(**changes):
     return classifier(**changes).fit(X, Y)
 
 
+@pytest.fixture(autouse=True)
+def as_usual():
+    """Nobody has asked for the records of the logger."""
+    level = module.log.level
+    module.log.setLevel(logging.NOTSET)
+    yield
+    module.log.setLevel(level)
+
+
 def terminal(patch):
     patch.setattr(sys.stderr, "isatty", lambda: True)
 
@@ -136,6 +145,12 @@ class TestLog:
         with caplog.at_level(logging.INFO, logger="pasb"):
             fit(progress=True)
         assert capsys.readouterr().err == ""
+
+    def test_a_level_without_a_reader_changes_nothing(self, capsys, monkeypatch):
+        monkeypatch.setattr(module.log, "propagate", False)
+        module.log.setLevel(logging.INFO)
+        fit(progress=True)
+        assert "pasb: choosing the prior" in capsys.readouterr().err
 
     @pytest.mark.usefixtures("at_once")
     def test_the_log_does_not_need_progress(self, caplog):

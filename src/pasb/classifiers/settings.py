@@ -157,7 +157,10 @@ within the sweeps. -1 means one for every core; None means 1, unless a
         "auto",
         ["boolean", StrOptions({"auto"})],
         'bool or "auto"',
-        'Show progress; "auto" does in a terminal.',
+        """\
+Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+are records of the logger "pasb" too.""",
     ),
     "checkpoint": Setting(
         None,

@@ -46,6 +46,11 @@ def phase(name: str) -> None:
         present.begin(name)
 
 
+def is_logged() -> bool:
+    """Whether somebody reads the log, so that it takes the place of standard error."""
+    return log.isEnabledFor(logging.INFO) and log.hasHandlers()
+
+
 def present_progress() -> Progress:
     """That of the present fit; a silent one outside of fits."""
     return _current.get() or Progress(False)
@@ -70,6 +75,7 @@ class Progress:
         self._status: Any = None
         self._ended = threading.Event()
         self._told = ""
+        self._compiled = compilation.n_functions, compilation.seconds  # before this fit
         self._n_inside = 0  # fits that are part of this one and tell for themselves
 
     def __enter__(self) -> Progress:
@@ -78,13 +84,12 @@ class Progress:
         if self.asked and self._around is not None:
             self._around._n_inside += 1
             self._around._close_status()
-        self._compiled = compilation.n_functions, compilation.seconds
         compilation.began.append(self._compiles)
         if self.terminal:
             from rich.console import Console
 
             self._console = Console(stderr=True)
-        elif self.asked or (self._around is None and log.isEnabledFor(logging.INFO)):
+        elif self.asked or (self._around is None and is_logged()):
             threading.Thread(target=self._tell_now_and_then, daemon=True).start()
         return self
 
@@ -121,11 +126,13 @@ class Progress:
             return
         self._told = text
         log.info(text)
-        if self.asked and not log.isEnabledFor(logging.INFO) and sys.stderr is not None:
+        if self.asked and not is_logged() and sys.stderr is not None:
             print(f"pasb: {text}", file=sys.stderr, flush=True)
 
     def line(self) -> str:
         """What the fit does, in a line."""
+        if compilation.depth > 0:
+            return f"compiling, {compilation.n_functions - self._compiled[0]} functions so far"
         if not self.chains:
             return self.present_phase()
         done = sum(chain.n_done for chain in self.chains)
