@@ -44,7 +44,9 @@ kind, own = kinds[model]
 for n_classes, n_rows, n_columns in ((2, 60, 3), (4, 90, 5)):
     y = np.arange(n_rows) % n_classes
     X = rng.normal(size=(n_rows, n_columns)) + y[:, None]
-    fitted = kind(**settings, **own).fit(X, y, sample_weight=rng.uniform(0.5, 2, n_rows))
+    weighs = model in ("logistic", "svm")
+    weights = rng.uniform(0.5, 2, n_rows) if weighs else rng.integers(2, size=n_rows)
+    fitted = kind(**settings, **own).fit(X, y, sample_weight=weights)
     fitted.predict_proba(X), fitted.sample_proba(X[:3]), fitted.order_in_words(), fitted.posterior_
 print(json.dumps(sorted(map(list, compiled() - before))))
 """
