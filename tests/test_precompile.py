@@ -9,6 +9,8 @@ import pytest
 
 from pasb import precompile
 
+NOTHING = precompile.Done(0, 0.0)
+
 # what fits, predictions and reports need beyond what was compiled, with other tables and settings
 COVERED = """
 import json, sys, warnings
@@ -76,7 +78,7 @@ class TestCommand:
 
         def fit(model, settings):
             asked.append(model)
-            return (3, 2.0) if "order" in settings else (0, 0.0)
+            return precompile.Done(3, 2.0) if "order" in settings else NOTHING
 
         monkeypatch.setattr(precompile, "fit", fit)
         assert precompile.main(["logistic", "robit", "--jobs", "1"]) == 0
@@ -88,17 +90,22 @@ class TestCommand:
         assert shown.out == ""
 
     def test_nothing_to_do(self, capsys, monkeypatch):
-        monkeypatch.setattr(precompile, "fit", lambda model, settings: (0, 0.0))
+        monkeypatch.setattr(precompile, "fit", lambda *own: NOTHING)
         precompile.main(["--jobs", "1"])
         assert "All were compiled already." in capsys.readouterr().err
 
     def test_the_printed_algorithm_is_compiled_where_it_is_asked_for(self, monkeypatch):
         asked = []
-        monkeypatch.setattr(precompile, "fit", lambda *own: (asked.append(own), (0, 0.0))[1])
+        monkeypatch.setattr(precompile, "fit", lambda *own: (asked.append(own), NOTHING)[1])
         precompile.main(["svm", "--jobs", "1"])
         assert not any(settings.get("scheme") == "paper" for _, settings in asked)
         precompile.main(["svm", "--jobs", "1", "--paper"])
         assert any(settings.get("scheme") == "paper" for _, settings in asked)
+
+    def test_code_that_cannot_be_kept_is_a_failure(self, capsys, monkeypatch):
+        monkeypatch.setattr(precompile, "fit", lambda *own: precompile.Done(3, 1.0, False))
+        assert precompile.main(["svm", "--jobs", "1"]) == 1
+        assert "Error: compiled code cannot be kept" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("arguments", "part"),

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 MODELS = ("logistic", "robit", "softplus", "svm", "stacked")
 MOST_PROCESSES = 4  # more would compile the same functions at the same time
@@ -56,14 +56,20 @@ def classifier(model: str, settings: dict[str, Any]) -> Any:
     return kinds[model](**SHORT, random_state=0, **settings)
 
 
-def fit(model: str, settings: dict[str, Any]) -> tuple[int, float]:
-    """Fit a tiny table with three classes and with ten; functions compiled, and seconds taken.
+class Done(NamedTuple):
+    """What a fit compiled."""
 
-    Beyond some classes orders are searched by other functions.
-    """
+    n_functions: int
+    seconds: float
+    kept: bool = True  # all of it, on disk
+
+
+def fit(model: str, settings: dict[str, Any]) -> Done:
+    """Fit a tiny table with three classes and with ten, which have their orders searched."""
     import numpy as np
 
     from pasb.sampling.compilation import compilation
+    from pasb.variates.code_cache import unsaved
 
     rng, began = np.random.default_rng(0), (compilation.n_functions, compilation.seconds)
     with warnings.catch_warnings():
@@ -75,13 +81,14 @@ def fit(model: str, settings: dict[str, Any]) -> tuple[int, float]:
             X = rng.normal(size=(len(y), 2))
             fitted = classifier(model, settings).fit(X, y, sample_weight=np.ones(len(y)))
             fitted.predict_proba(X)
-    return compilation.n_functions - began[0], compilation.seconds - began[1]
+    n_functions, seconds = compilation.n_functions - began[0], compilation.seconds - began[1]
+    return Done(n_functions, seconds, not unsaved)
 
 
 def precompile(
     models: Iterable[str] = MODELS, n_processes: int | None = None, paper: bool = False
-) -> int:
-    """Compile the kernels of these models; how many functions there were.
+) -> Done:
+    """Compile the kernels of these models.
 
     Parameters
     ----------
@@ -97,21 +104,25 @@ def precompile(
     models = set(models)
     fits = [own for own in (*FITS, *(PAPER if paper else ())) if own[0] in models]
     n_processes = n_processes or min(MOST_PROCESSES, cpu_count())
+    began = monotonic()
     if n_processes == 1:
-        return sum(_tell(own, fit(*own)) for own in fits)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
-        jobs = {pool.submit(fit, *own): own for own in fits}
-        return sum(_tell(jobs[job], job.result()) for job in as_completed(jobs))
+        done = [_told(own, fit(*own)) for own in fits]
+    else:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+            jobs = {pool.submit(fit, *own): own for own in fits}
+            done = [_told(jobs[job], job.result()) for job in as_completed(jobs)]
+    n_functions = sum(part.n_functions for part in done)
+    return Done(n_functions, monotonic() - began, all(part.kept for part in done))
 
 
-def _tell(fitted: tuple[str, dict[str, Any]], done: tuple[int, float]) -> int:
-    n_functions, seconds = done
-    if n_functions > 0:
+def _told(fitted: tuple[str, dict[str, Any]], done: Done) -> Done:
+    if done.n_functions > 0:
         settings = ", ".join(f"{k}={v!r}" for k, v in fitted[1].items() if k not in SMALL)
         name = f"{fitted[0]} ({settings})" if settings else fitted[0]
-        print(f"  {name}: {n_functions} functions, {seconds:.0f} s", file=sys.stderr, flush=True)
-    return n_functions
+        told = f"  {name}: {done.n_functions} functions, {done.seconds:.0f} s"
+        print(told, file=sys.stderr, flush=True)
+    return done
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -129,11 +140,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{unknown[0]!r} is no model: choose from {', '.join(MODELS)}")
     if given.jobs is not None and not 1 <= given.jobs <= 64:
         parser.error(f"--jobs must be from 1 to 64, not {given.jobs}")
-    models, began = given.models or MODELS, monotonic()
+    models = given.models or MODELS
     print(f"Compiling the kernels of {', '.join(models)} ...", file=sys.stderr, flush=True)
-    n_functions = precompile(models, given.jobs, given.paper)
-    taken = f"{n_functions} functions in {monotonic() - began:.0f} s"
-    print(f"Compiled {taken}." if n_functions else "All were compiled already.", file=sys.stderr)
+    done = precompile(models, given.jobs, given.paper)
+    if not done.kept:
+        from pasb.sampling.progress import NOT_KEPT
+
+        print(f"Error: {NOT_KEPT}.", file=sys.stderr)
+        return 1
+    taken = f"Compiled {done.n_functions} functions in {done.seconds:.0f} s."
+    print(taken if done.n_functions else "All were compiled already.", file=sys.stderr)
     return 0
 
 

@@ -248,6 +248,12 @@ class TestCompiling:
             assert shown.present_phase() == "preparing"
         assert seen == ["compiling"]
 
+    def test_takes_no_part_in_the_time_that_is_left(self, monkeypatch):
+        monkeypatch.setattr(compilation, "seconds", compilation.seconds)
+        now = module._sampling_clock()
+        compilation.seconds += 3600.0
+        assert now - module._sampling_clock() > 3500
+
     def test_code_that_cannot_be_kept_is_told_once(self, caplog, monkeypatch):
         monkeypatch.setattr(code_cache, "unsaved", {"kernel"})
         monkeypatch.setattr(module, "_told_not_kept", threading.Event())

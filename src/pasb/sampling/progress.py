@@ -70,7 +70,7 @@ class Progress:
         self.terminal = bool(asked) and sys.stderr is not None and sys.stderr.isatty()
         self.name = ""
         self.chains: list[Chain] = []
-        self._n_at_start, self._began = 0, monotonic()
+        self._n_at_start, self._began = 0, 0.0
         self._bars: Any = None
         self._status: Any = None
         self._ended = threading.Event()
@@ -141,7 +141,7 @@ class Progress:
         known = [chain.state.log_likelihood for chain in self.chains if chain.state is not None]
         if known and all(value == value for value in known):
             text += f", log-likelihood {sum(known) / len(known):.1f}"
-        made, elapsed = done - self._n_at_start, monotonic() - self._began
+        made, elapsed = done - self._n_at_start, _sampling_clock() - self._began
         if made > 0 and done < total and elapsed > 1:
             text += f", about {duration((total - done) * elapsed / made)} left"
         return text
@@ -163,7 +163,7 @@ class Progress:
         """Follow these chains."""
         self._close_status()
         self.chains = list(chains)
-        self._n_at_start, self._began = sum(chain.n_done for chain in chains), monotonic()
+        self._n_at_start, self._began = sum(chain.n_done for chain in chains), _sampling_clock()
         if self.terminal:
             from pasb.sampling.progress_bars import Bars
 
@@ -199,6 +199,11 @@ class Progress:
         if self._status is not None:
             self._status.stop()
             self._status = None
+
+
+def _sampling_clock() -> float:
+    """The time without that of compiling, which tells nothing of what is to come."""
+    return monotonic() - compilation.seconds
 
 
 def duration(seconds: float) -> str:
