@@ -110,7 +110,7 @@ class TestStoppedInTheWarmup:
         monkeypatch.setattr(StickClassifier, "_callbacks", lambda self: [lambda info: True])
         done, out = fit("--draws", "50")
         assert done.exit_code == 3
-        assert done.stderr.startswith("Error: STOPPED IN THE WARM-UP, after 1 sweeps")
+        assert done.stderr.startswith("Error: STOPPED IN THE WARM-UP, after 1 sweep:")
         assert "A run with --checkpoint can be continued" in flat(done.stderr)
         assert f"{out} is marked as not converged" in flat(done.stderr)
         assert "Coefficients" not in done.output

@@ -36,8 +36,9 @@ def advice_on(
     if checkpoint is not None:
         more = f"The same fit continues from the checkpoint in '{os.fspath(checkpoint)}'."
     if draws.ended == "warm-up":
+        sweeps = "1 sweep" if draws.n_warmup == 1 else f"{draws.n_warmup} sweeps"
         return (
-            f"STOPPED IN THE WARM-UP, after {draws.n_warmup} sweeps: there are no draws from the "
+            f"STOPPED IN THE WARM-UP, after {sweeps}: there are no draws from the "
             "posterior. The model holds the state that each chain had reached; do not use its "
             f"predictions. {more}"
         )
