@@ -360,7 +360,7 @@ signals = pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @signals
 def test_an_interrupt_saves_what_was_drawn(folder, tmp_path, stop):
-    lengths = "--warmup", "10", "--draws", "5000000"
+    lengths = "--warmup", "0", "--draws", "5000000"
     code, printed, complaints, model = stopped(stop, folder, tmp_path, *lengths)
     assert code == 0, complaints
     assert model.draws_.interrupted
