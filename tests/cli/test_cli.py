@@ -335,14 +335,13 @@ def test_the_installed_command(folder):
     assert done.stderr.startswith("Error: ")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_saves_what_was_drawn(folder, tmp_path, stop):
+def stopped(stop, folder, tmp_path, *lengths):
+    """A fit that gets a signal two seconds after it began to sample; its end, and its model."""
     out, saved = tmp_path / "m.pasb", tmp_path / "saved"
     code = "from pasb.cli import main; main()"
     command = [
         *(sys.executable, "-c", code, "fit", folder / "iris.csv", "--target", "class"),
-        *("--out", out, "--warmup", "10", "--draws", "5000000", "--chains", "2"),
+        *("--out", out, *lengths, "--chains", "2"),
         *("--drop", "sepal_width", "--checkpoint", saved),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -352,8 +351,31 @@ def test_an_interrupt_saves_what_was_drawn(folder, tmp_path, stop):
         time.sleep(2)
         process.send_signal(stop)
         printed, complaints = process.communicate(timeout=60)
-    assert process.returncode == 0, complaints.decode()
-    model = pasb.load(out)
+    return process.returncode, flat(printed.decode()), flat(complaints.decode()), pasb.load(out)
+
+
+signals = pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@signals
+def test_an_interrupt_saves_what_was_drawn(folder, tmp_path, stop):
+    lengths = "--warmup", "0", "--draws", "5000000"
+    code, printed, complaints, model = stopped(stop, folder, tmp_path, *lengths)
+    assert code == 0, complaints
     assert model.draws_.interrupted
     assert 1 <= model.draws_.n_draws < 5_000_000
-    assert "The run was stopped after" in flat(printed.decode())
+    assert "The run was stopped after" in printed
+    assert f"The same fit continues from the checkpoint in '{tmp_path / 'saved'}'" in printed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@signals
+def test_an_interrupt_in_the_warmup_has_a_code_of_its_own(folder, tmp_path, stop):
+    lengths = "--warmup", "5000000", "--draws", "10"
+    code, printed, complaints, model = stopped(stop, folder, tmp_path, *lengths)
+    assert code == 3
+    assert printed == ""
+    assert "STOPPED IN THE WARM-UP" in complaints
+    assert model.draws_.ended == "warm-up"
+    assert not model.converged_

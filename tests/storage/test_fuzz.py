@@ -31,7 +31,8 @@ from pasb.covariates import tables
 from pasb.covariates.tables import TableError
 from pasb.errors import CheckpointError, FileFormatError
 from pasb.storage import store
-from pasb.storage.checkpoint import CHECKPOINT_FORMAT, Checkpoint
+from pasb.storage.checkpoint import Checkpoint
+from pasb.storage.run_file import CHECKPOINT_FORMAT
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pasb.errors.ConvergenceWarning", "ignore::RuntimeWarning"

@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
-from pasb.classifiers.stick_classifier import cores, seed_from
+from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.stick_classifier import seed_from
 from pasb.covariates.checking import checked_order, checked_table, checked_weights
 from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.helpers import one_blas_thread

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.support_vector import SupportVector
+from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
@@ -22,13 +23,14 @@ from pasb.classifiers.settings import (
     StrOptions,
     constraints,
 )
-from pasb.classifiers.stick_classifier import StickClassifier, cores
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.lazy_rows import Table
 from pasb.sampling.problem import Scheme
+from pasb.sampling.progress import phase
 
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in a prediction, 128 MB
 
@@ -109,7 +111,9 @@ class StickSVMClassifier(StickClassifier):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -282,6 +286,7 @@ class StickSVMClassifier(StickClassifier):
             out[:, model.classes_] = model.predict_proba(table[test])
             return out
 
+        phase("choosing the width")
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of chains that are short on purpose
             self._scores = cross_validate(

@@ -147,7 +147,7 @@ def fit(
     ] = None,
     progress: Annotated[
         bool | None,
-        typer.Option("--progress/--no-progress", help="By default, in a terminal only."),
+        typer.Option("--progress/--no-progress", help="By default where a fit takes long."),
     ] = None,
     force: Force = False,
     traceback: Traceback = False,

@@ -17,7 +17,7 @@ from rich.markup import escape
 
 import pasb
 from pasb.cli import printing
-from pasb.cli.failures import UsageError, check_output
+from pasb.cli.failures import NoDrawsError, UsageError, check_output
 from pasb.cli.scores import scores_of
 from pasb.covariates.tables import TableError, class_labels, covariates, need_column, read_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
@@ -117,6 +117,9 @@ def fit_table(
     notes = _fit(model, X.iloc[train], labels[train])
     seconds = monotonic() - began
     model.save(out)
+    if model.draws_.ended == "warm-up":
+        told = printing.as_options(model.convergence_in_words())
+        raise NoDrawsError(f"{told} {out} is marked as not converged.")
 
     printing.heading(console, f"{path.name}: {target}")
     rows = [

@@ -91,7 +91,8 @@ def as_options(text: str) -> str:
 
 def note(console: Console, model: Any) -> None:
     """Print what to change when the draws cannot be trusted yet."""
-    advice = advice_on(model.draws_, model.diagnostics_, model.fitted_.limits)
+    fitted = model.fitted_
+    advice = advice_on(model.draws_, model.diagnostics_, fitted.limits, fitted.checkpoint)
     if not advice:
         return
     advice = as_options(advice)

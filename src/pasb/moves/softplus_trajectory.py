@@ -98,7 +98,9 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     moved, diverged : bool
     """
     factors, rest = metric
-    place, momentum, force, gradient, velocity = scratch
+    # unpacking an array would give rows of unknown stride, and compile what takes them twice
+    place, momentum, force = scratch[0], scratch[1], scratch[2]
+    gradient, velocity = scratch[3], scratch[4]
     n = position.shape[0]
     log_density = log_posterior(rows, prior, position, gradient, work)
     if log_density == -np.inf:

@@ -211,6 +211,13 @@ class PosteriorMixin:
 
         return order_in_words(self.fitted_, X, y)
 
+    @property
+    def converged_(self) -> bool:
+        """Whether R-hat and effective sample size are within their limits; never in the warm-up."""
+        seen, fitted = self.diagnostics_, self.fitted_
+        good = seen.worst_rhat <= fitted.limits.rhat and seen.worst_ess >= fitted.limits.ess
+        return bool(good and fitted.draws.ended != "warm-up")
+
     def convergence_in_words(self) -> str:
         """How good the draws are, and what to change where they are not good enough.
 
@@ -233,7 +240,9 @@ class PosteriorMixin:
         from pasb.posterior.advice import convergence_in_words
 
         fitted = self.fitted_
-        return convergence_in_words(fitted.draws, self.diagnostics_, fitted.limits)
+        return convergence_in_words(
+            fitted.draws, self.diagnostics_, fitted.limits, fitted.checkpoint
+        )
 
     def predict_frame(self, X, interval: float = 0.9) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.

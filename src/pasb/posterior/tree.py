@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pasb import __version__
 from pasb.posterior.fitted import Fitted
+from pasb.storage.whole_file import temporary_name
 
 if TYPE_CHECKING:
     import xarray
@@ -62,10 +64,10 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
 
 def write_tree(tree: xarray.DataTree, path: Path) -> None:
     """Write a tree to NetCDF or Zarr; see `PosteriorMixin.export`."""
-    writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
-    if path.suffix not in writers:
+    needed = {".nc": ("h5netcdf", "h5py"), ".zarr": ("zarr",)}
+    if path.suffix not in needed:
         raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
-    packages, method = writers[path.suffix]
+    packages = needed[path.suffix]
     try:
         for package in packages:
             __import__(package)
@@ -74,8 +76,31 @@ def write_tree(tree: xarray.DataTree, path: Path) -> None:
             f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
             f"{' '.join(packages)}"
         ) from None
-    options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
-    getattr(tree, method)(path, **options)
+    if path.suffix == ".zarr":
+        tree.to_zarr(path)
+        return
+    _refuse_open(path)
+    temporary = path.with_name(f"{temporary_name()}.nc")  # what is there stays until all is written
+    try:
+        tree.to_netcdf(temporary, engine="h5netcdf")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _refuse_open(path: Path) -> None:
+    """Do not replace a file under the hands of somebody who reads it."""
+    import h5py
+
+    if not path.is_file() or not h5py.is_hdf5(path):
+        return
+    try:
+        h5py.File(path, "r+").close()
+    except OSError as error:
+        raise OSError(
+            f"{path} is open, here or in another program, or cannot be written: close it "
+            "(dataset.close() in xarray), or export to another name"
+        ) from error
 
 
 def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArray]]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pasb.errors import CheckpointError
@@ -27,8 +28,8 @@ from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.progress import Progress
-from pasb.storage.checkpoint import Checkpoint
+from pasb.sampling.progress import Progress, phase, present_progress
+from pasb.storage.checkpoint import Checkpoint, Saved
 
 CHECKPOINT_SECONDS = 10.0
 FIRST_MEETING, GROWTH = 100, 1.5  # of draws, where chains meet to be looked at
@@ -42,7 +43,6 @@ def sample(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
     checkpoint: str | os.PathLike | None = None,
     fingerprint: dict | None = None,
     budget: Budget | None = None,
@@ -60,7 +60,6 @@ def sample(
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
-    show_progress : bool
     checkpoint : path, optional
         Folder to write to while sampling, and to resume from.
     fingerprint : dict, optional
@@ -78,9 +77,10 @@ def sample(
     """
     if budget is not None and budget.spent:
         raise budget.too_short([], checkpoint)
+    phase("searching orders" if problems[0].searches else "preparing")
     with one_blas_thread(), engine:
         chains, trace = _with_trace(engine, problems, schedule)
-        run = Run(engine, chains, list(callbacks), show_progress, budget)
+        run = Run(engine, chains, list(callbacks), budget)
         if enough is not None:
             run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
         if checkpoint is None:
@@ -99,7 +99,6 @@ def sample_together(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
 ) -> list[Draws]:
     """Run the chains of several runs at the same time; on a GPU as one batch.
 
@@ -108,13 +107,13 @@ def sample_together(
     runs : sequence of (problems, schedule)
         What `sample` would take, with schedules of the same length. The draws are those of
         separate runs, to rounding.
-    engine, callbacks, show_progress
+    engine, callbacks
         As in `sample`.
     """
     with one_blas_thread(), engine:
         each = [_with_trace(engine, *run) for run in runs]
         everything = [chain for own, _ in each for chain in own]
-        run = Run(engine, everything, list(callbacks), show_progress)
+        run = Run(engine, everything, list(callbacks))
         run.go(None)
     return [collect(own, trace, run.ended) for own, trace in each]
 
@@ -155,7 +154,6 @@ class Run:
     engine: Engine
     chains: list[Chain]
     callbacks: list[Callback]
-    show_progress: bool
     budget: Budget | None = None
     enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
     ended: Ending = "finished"
@@ -167,20 +165,44 @@ class Run:
     warned: bool = False
 
     def restore(self, folder: Checkpoint) -> None:
-        """Let the chains continue where a checkpoint left them."""
+        """Let the chains continue where a checkpoint left them; draw again what is missing."""
+        alone = all(len(group) == 1 for group in self.engine.groups(self.chains))
         for chain in self.chains:
-            saved = folder.load(chain.index)
+            saved = folder.load(chain.index, mends=alone)
             if saved is None:
                 continue
             try:
-                chain.import_state(saved.sweep, saved.state, saved.draws)
+                if saved.index >= 0:
+                    self._import(chain, saved)
+                for piece in saved.later:
+                    self._fill_gap(chain, saved, piece, folder)
+                    saved = piece
             except ValueError as error:
                 raise CheckpointError(
                     f"chain {chain.index} of the checkpoint in '{folder.folder}' is not one of "
                     f"this run ({error}): use another folder"
                 ) from error
-            self.engine.resume(chain)
-            self.saved[chain.index] = saved.sweep, len(saved.draws["order"])
+            self.saved[chain.index] = chain.n_done, chain.n_kept
+
+    def _import(self, chain: Chain, saved: Saved) -> None:
+        draws = saved.draws
+        if saved.draws_before > 0 and draws.keys() == chain.trace.keys():
+            before = {name: array[: saved.draws_before] for name, array in chain.trace.items()}
+            draws = {name: np.concatenate([before[name], draws[name]]) for name in before}
+        chain.import_state(saved.sweep, saved.state, draws)
+        self.engine.resume(chain)
+
+    def _fill_gap(self, chain: Chain, gap: Saved, piece: Saved, folder: Checkpoint) -> None:
+        """Draw again what is missing between two pieces of a chain, which gives the same draws."""
+        schedule, start = chain.schedule, chain.n_kept
+        goal = schedule.n_warmup + piece.draws_before * schedule.thin
+        if goal > min(piece.sweep, schedule.n_sweeps):
+            raise ValueError(f"{piece.draws_before} draws before sweep {piece.sweep}")
+        self.engine.begin(1)
+        self.engine.advance([chain], goal)
+        drawn = {name: array[start : chain.n_kept] for name, array in chain.trace.items()}
+        folder.mend(chain.index, gap, chain.n_done, chain.export_state(), drawn)
+        self._import(chain, piece)
 
     @property
     def schedule(self) -> Schedule:
@@ -199,7 +221,7 @@ class Run:
         n_threads = self.engine.begin(len(groups))
         with (
             ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
-            Progress(self.chains, self.show_progress) as progress,
+            present_progress().of(self.chains) as progress,
         ):
             try:
                 self._stages(pool, groups, folder, progress)
@@ -246,11 +268,10 @@ class Run:
         waiting = {pool.submit(self._slice, group, goal, folder): group for group in groups}
         while waiting:
             done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            progress.show()
             for future in done:
                 group = waiting.pop(future)
                 future.result()
-                for chain in group.chains:
-                    progress.show(chain)
                 if not group.reached(goal) and not self.stopped.is_set():
                     waiting[pool.submit(self._slice, group, goal, folder)] = group
                 else:
