@@ -8,6 +8,7 @@ from sklearn.base import TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from pasb.classifiers.stick_classifier import StickClassifier
+from pasb.covariates.encoder_file import encoder_from_json, encoder_to_json
 from pasb.covariates.table_encoder import TableEncoder
 
 OUTPUTS = ("default", "pandas", "polars")
@@ -38,7 +39,7 @@ def encoded_model(pipe: Pipeline) -> tuple[StickClassifier, dict[str, Any]]:
     return model, {
         "names": [encoder_name, name],
         "output": output_of(encoder),
-        "encoder": encoder.to_json(),
+        "encoder": encoder_to_json(encoder),
     }
 
 
@@ -51,7 +52,7 @@ def rebuilt_pipeline(stored: dict[str, Any], model: StickClassifier) -> Pipeline
         raise ValueError("the steps of the pipeline have no names")
     if output not in OUTPUTS:
         raise ValueError("the output of the encoder is unknown")
-    encoder = TableEncoder.from_json(stored["encoder"])
+    encoder = encoder_from_json(stored["encoder"])
     columns = encoder.get_feature_names_out()
     if len(columns) != model.n_features_in_:
         raise ValueError("the encoder does not fit the classifier")

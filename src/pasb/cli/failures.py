@@ -13,6 +13,7 @@ from pathlib import Path
 
 import typer
 
+from pasb.cli.visible import visible
 from pasb.errors import PasbError
 
 FAILED, REFUSED = 1, 2
@@ -39,7 +40,7 @@ def reported(traceback: bool = False) -> Iterator[None]:
     except Exception as error:
         if traceback:
             raise
-        typer.echo(f"Error: {_message(error)}", err=True)
+        typer.echo(f"Error: {visible(_message(error))}", err=True)
         raise typer.Exit(REFUSED if _is_refusal(error) else FAILED) from None
 
 

@@ -154,7 +154,8 @@ def _text(name: str, cells: Cells, choices: Choices) -> Decision:
     filled = int((~cells.gaps).sum())
     distinct = len(cells.words)
     if name not in choices.keep_id and distinct > FEW_ROWS and 2 * distinct > filled:
-        reason = "id" if distinct == filled else "text"
+        is_id = distinct == filled and not any(" " in word for word in cells.words)
+        reason = "id" if is_id else "text"
         return Decision(LeftOut(name, reason), remark=f"{distinct:,} different texts")
     return _category(name, cells, choices)
 
@@ -170,7 +171,12 @@ def _numeric(name: str, cells: Cells, choices: Choices) -> Decision:
         return Decision(None, problem)
     bad = column_numbers(cells, reading)[1]
     if bad.any():
-        return Decision(None, _strays(name, cells, bad, "numbers"))
+        first = int(np.argmax(bad))
+        return Decision(
+            None,
+            f"column {name!r} is to be numeric, but {count(int(bad.sum()), 'value')} in it are no "
+            f"numbers: the first is {cells.words[cells.codes[first]]!r} in row {first + 1}",
+        )
     return _numbers(name, cells, reading, choices)
 
 

@@ -22,13 +22,11 @@ from pasb.covariates.column_plans import (
     LeftOut,
     NumberPlan,
     Plan,
-    from_json,
-    to_json,
 )
 from pasb.covariates.encoder_report import report_rows
 from pasb.covariates.frame_input import data_frame, frame_of_array
 from pasb.covariates.readings import column_numbers
-from pasb.covariates.tables import Problems, TableError, named, nearest, need_columns, twice
+from pasb.covariates.tables import Problems, TableError, named, nearest, need_columns
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -70,6 +68,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     plans_ : list
         What becomes of each column.
+    remarks_ : dict
+        What is worth a word about a column, by its name.
     n_features_in_ : int
     feature_names_in_ : array of str
         Where `fit` saw names.
@@ -133,19 +133,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pasb.covariates.tables.TableError
             A ValueError that lists all problems of the table.
         """
-        choices = self._choices()
+        choices = self.choices()
         frame = self._frame(X, reset=True)
         names, problems = list(frame.columns), Problems("X")
         _check_names(names, choices, problems)
         plans: list[Plan] = []
-        self._remarks: dict[str, str] = {}
+        self.remarks_: dict[str, str] = {}
         for name in names:
             plan, problem, remark = decide(name, cells_of(frame[name]), choices)
             if problem:
                 problems.add(problem)
             elif plan is not None:
                 plans.append(plan)
-                self._remarks[name] = remark
+                self.remarks_[name] = remark
         problems.raise_any()
         self.plans_ = plans
         return self
@@ -188,7 +188,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "plans_")
         frame = self._frame(X, reset=False)
-        problems, assumed = Problems("X"), []
+        problems = Problems("X")
+        assumed: list[Assumed] = []
         self.need(frame.columns, problems)
         used, known = self._used(), set(frame.columns)
         out = np.empty((len(frame), sum(len(plan.outputs) for plan in used)))
@@ -288,57 +289,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def report_rows(self) -> list[tuple[str, str]]:
         """The lines of `report`, as pairs of a kind and its columns."""
         check_is_fitted(self, "plans_")
-        return report_rows(self.plans_, self._remarks)
+        return report_rows(self.plans_, self.remarks_)
 
-    def to_json(self) -> dict[str, Any]:
-        """All that a file holds of it."""
-        check_is_fitted(self, "plans_")
-        parameters = {
-            key: list(value) if isinstance(value, tuple | set | frozenset) else value
-            for key, value in self.get_params().items()
-        }
-        return {
-            "parameters": parameters,
-            "has_names": hasattr(self, "feature_names_in_"),
-            "plans": [to_json(plan) for plan in self.plans_],
-            "remarks": [self._remarks[plan.name] for plan in self.plans_],
-        }
-
-    @classmethod
-    def of_numbers(cls, names: Sequence[str]) -> TableEncoder:
-        """An encoder that reads columns as plain numbers and refuses gaps in them."""
-        encoder = cls(numeric=list(names), missing="error")
-        encoder.plans_ = [NumberPlan(name, "point", 0.0, refuse_gaps=True) for name in names]
-        encoder._remarks = {}
-        encoder.n_features_in_ = len(encoder.plans_)
-        encoder.feature_names_in_ = np.array(list(names), dtype=object)
-        return encoder
-
-    @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> TableEncoder:
-        """An encoder from a file of unknown origin; ValueError for what is none."""
-        if stored.keys() != {"parameters", "has_names", "plans", "remarks"}:
-            raise ValueError("the encoder of the table is incomplete")
-        encoder = cls(**stored["parameters"])
-        encoder._choices()
-        plans = [from_json(plan) for plan in stored["plans"]]
-        names = [plan.name for plan in plans]
-        remarks = stored["remarks"]
-        if twice(names) or len(remarks) != len(plans) or not isinstance(remarks, list):
-            raise ValueError("the columns of the table are not told apart")
-        if not all(isinstance(remark, str) for remark in remarks):
-            raise ValueError("the columns of the table are described in an impossible way")
-        encoder.plans_ = plans
-        encoder._remarks = dict(zip(names, remarks, strict=True))
-        encoder.n_features_in_ = len(plans)
-        if stored["has_names"] is True:
-            encoder.feature_names_in_ = np.array(names, dtype=object)
-        elif names != [f"x{k}" for k in range(len(names))]:
-            raise ValueError("the columns of an array have no names")
-        return encoder
-
-    def _choices(self) -> Choices:
-        """The parameters, checked."""
+    def choices(self) -> Choices:
+        """The parameters, checked; ValueError for impossible ones."""
         allowed = {
             "missing": ("indicator", "error"),
             "unknown": ("average", "error"),

@@ -156,8 +156,8 @@ def _errors(path: Path) -> Iterator[None]:
         ) from None
     except MemoryError:
         raise TableError(
-            f"{path} does not fit into memory, of which {in_words(free_bytes())} are free. Use fewer "
-            "rows or columns, or a machine with more"
+            f"{path} does not fit into memory, of which {in_words(free_bytes())} are free. Use "
+            "fewer rows or columns, or a machine with more"
         ) from None
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
