@@ -113,12 +113,14 @@ def _type_problem(name: str, column: Any) -> str:
             f"X: column {name!r} holds dates or times ({cells.shown}), not numbers. Turn it into "
             "numbers first, with pasb.TableEncoder, or drop it."
         )
+    if cells.kind == "other" and cells.shown.startswith("complex"):
+        return ""  # scikit-learn has an error of its own for these
     if cells.kind == "other":
         return (
             f"X: column {name!r} does not hold numbers but {cells.shown}. Take it apart into "
             f"columns of numbers. {encode}"
         )
-    if cells.kind == "word" and (cells.is_category or not _are_numbers(cells.words)):
+    if cells.kind == "word" and not _are_numbers(cells.words):
         example = next((w for w in cells.words if not _are_numbers([w])), cells.words[0])
         return (
             f"X: could not convert string to float: column {name!r} does not hold numbers "

@@ -13,6 +13,8 @@ def data_frame(X: Any) -> Any:
     """The narwhals data frame of `X`; None if it is none. Names that occur twice are refused."""
     import narwhals as nw
 
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise TypeError("X is a lazy frame: call its collect() method and pass the result")
     columns = getattr(X, "columns", None)
     if columns is not None and not callable(columns):
         repeated = twice(getattr(X, "column_names", columns))  # of pyarrow, columns are arrays

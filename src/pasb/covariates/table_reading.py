@@ -85,9 +85,10 @@ def read_chunks(
         if ending(_there(path)) not in PARQUET:
             names = _header(path, encoding)
             columns = wanted(names)
-            for chunk in _separated(path, names, encoding, columns, n_rows):
-                seen = True
-                yield chunk
+            for chunk in _separated(path, names, encoding, n_rows):
+                seen = seen or len(chunk) > 0
+                if len(chunk):
+                    yield chunk[columns]
         else:
             with _parquet(path) as file:
                 columns = wanted(_checked_names(path, file.schema_arrow.names))
@@ -200,17 +201,11 @@ def _checked_names(path: Path, cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _separated(
-    path: Path,
-    names: list[str],
-    encoding: str,
-    columns: list[str] | None = None,
-    n_rows: int | None = None,
-) -> Any:
+def _separated(path: Path, names: list[str], encoding: str, n_rows: int | None = None) -> Any:
     """The rows of a CSV file as text; in chunks if `n_rows` is given."""
     import pandas as pd
 
-    options = {**_options(path, encoding), "header": 0, "names": names, "usecols": columns}
+    options = {**_options(path, encoding), "header": 0, "names": names}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
