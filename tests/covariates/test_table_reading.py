@@ -66,7 +66,9 @@ def test_types_of_parquet_stay(tmp_path):
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_separator_follows_from_the_header(tmp_path, separator):
-    path = written(tmp_path, separator.join("xyz") + "\n" + separator.join(("1,5", "2", "3")) + "\n")
+    path = written(
+        tmp_path, separator.join("xyz") + "\n" + separator.join(("1,5", "2", "3")) + "\n"
+    )
     if separator == ",":
         path.write_text("x,y,z\n1,2,3\n")
     assert list(read_table(path).columns) == ["x", "y", "z"]
@@ -266,5 +268,3 @@ def test_gzip_that_ends_early(tmp_path):
     path = written(tmp_path, whole[: len(whole) // 2], "t.csv.gz")
     with pytest.raises(TableError, match="cannot be read"):
         read_table(path)
-
-

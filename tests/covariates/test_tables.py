@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pasb.covariates.tables import Problems, TableError, ending, listed, nearest, need_columns, twice
+from pasb.covariates.tables import (
+    Problems,
+    TableError,
+    ending,
+    listed,
+    nearest,
+    need_columns,
+    twice,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +42,9 @@ class TestProblems:
         problems = Problems("t.csv")
         for k in range(25):
             problems.add(f"number {k}")
-        with pytest.raises(TableError, match=r"t\.csv has 25 problems:\n- number 0\n- number 1") as e:
+        with pytest.raises(
+            TableError, match=r"t\.csv has 25 problems:\n- number 0\n- number 1"
+        ) as e:
             problems.raise_any()
         assert str(e.value).endswith("- number 19\n- and 5 more")
 

@@ -131,7 +131,8 @@ def column_rows(encoder: TableEncoder) -> list[tuple[str, str]]:
 
 def _refuse_nameless(encoder: TableEncoder, problems: Problems) -> None:
     for plan in encoder.plans_:
-        if plan.name.startswith(NAMELESS) and not isinstance(plan, LeftOut):
+        harmless = isinstance(plan, LeftOut) and plan.reason in ("id", "empty", "dropped")
+        if plan.name.startswith(NAMELESS) and not harmless:
             number = plan.name.removeprefix(NAMELESS)
             if number.isdigit():
                 problems.add(

@@ -7,7 +7,9 @@ number. So what is done with words takes as long as there are distinct ones.
 from __future__ import annotations
 
 import datetime
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,8 @@ MICROSECONDS_A_DAY = 86_400e6
 Kind = Literal["number", "flag", "moment", "word", "other"]
 
 
-class Cells(NamedTuple):
+@dataclass(frozen=True)
+class Cells:
     """A column.
 
     Attributes
@@ -70,12 +73,28 @@ class Cells(NamedTuple):
             words = ["true" if value else "false" for value in found]
         else:
             words = [plain_number(value) for value in found.tolist()]
-        return self._replace(kind="word", numbers=_NO_NUMBERS, words=words, codes=codes)
+        return replace(self, kind="word", numbers=_NO_NUMBERS, words=words, codes=codes)
 
 
 _NO_NUMBERS = np.empty(0)
 _NO_CODES = np.empty(0, dtype=np.int64)
 _NESTED = (list, tuple, dict, set, np.ndarray)
+
+
+def cells_by_column(frame: Any, names: Iterable[str]) -> Iterator[Cells]:
+    """The cells of some columns of a narwhals data frame, one column after the other."""
+    types = set(frame.schema.values())
+    if len(types) == 1 and (dtype := types.pop()).is_numeric() and len(frame.columns) > 1:
+        table = frame.to_numpy()  # at once: a thousand times as fast for many columns
+        if table.dtype.kind in "iuf":
+            number = {name: k for k, name in enumerate(frame.columns)}
+            shown = f"numbers ({table.dtype})"
+            for name in names:
+                values = table[:, number[name]].astype(np.float64)
+                yield _plain("number", values, shown, dtype.is_integer())
+            return
+    for name in names:
+        yield cells_of(frame[name])
 
 
 def cells_of(column: Any) -> Cells:
@@ -136,6 +155,9 @@ def _floats(column: Any) -> NDArray[np.float64]:
     """Numbers as float64, NaN at gaps."""
     import narwhals as nw
 
+    values = column.to_numpy()
+    if values.dtype.kind in "biuf":  # quickly, as most columns are so
+        return values.astype(np.float64)
     values = column.cast(nw.Float64).to_numpy()
     if values.dtype == np.float64:
         return values

@@ -110,7 +110,8 @@ def _of_numbers(name: str, cells: Cells, choices: Choices, reading: str = "point
         differ = distinct == len(cells) >= FEW_ROWS
         steps = differ and values[0] in (0, 1) and bool(np.all(np.diff(values) == 1))
         named = _IDS.fullmatch(name) is not None
-        if steps or (named and distinct > FEW_ROWS and 2 * distinct > len(values)):
+        mostly = distinct > FEW_ROWS and 2 * distinct > len(values)
+        if steps or (named and (mostly or distinct == len(cells) > 1)):
             return Decision(LeftOut(name, "id"))
         if distinct > 1 and (named or _CODES.fullmatch(name)):
             return _category(name, cells.as_words(), choices)

@@ -219,6 +219,7 @@ class CategoryPlan:
     def checked(self) -> CategoryPlan:
         """The plan itself; ValueError for content that no plan has."""
         _check(isinstance(self.name, str) and len(self.levels) > 0)
+        _check(isinstance(self.levels, tuple) and isinstance(self.shares, tuple))
         _check(all(isinstance(level, str) for level in self.levels))
         _check(len(set(self.levels)) == len(self.levels))
         _check(type(self.pooled) is int and self.pooled >= 0)
@@ -257,7 +258,9 @@ _KINDS: dict[str, Any] = {plan.kind: plan for plan in (NumberPlan, CategoryPlan,
 
 def to_json(plan: Plan) -> dict[str, Any]:
     """A plan as JSON."""
-    return {"kind": plan.kind, **asdict(plan)}
+    content = asdict(plan)
+    lists = {key: list(value) for key, value in content.items() if isinstance(value, tuple)}
+    return {"kind": plan.kind, **content, **lists}
 
 
 def from_json(stored: Any) -> Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from pasb.covariates.cells import cells_of
+from pasb.covariates.cells import cells_by_column
 from pasb.covariates.column_planning import Choices, decide
 from pasb.covariates.column_plans import (
     Assumed,
@@ -139,8 +138,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         _check_names(names, choices, problems)
         plans: list[Plan] = []
         self.remarks_: dict[str, str] = {}
-        for name in names:
-            plan, problem, remark = decide(name, cells_of(frame[name]), choices)
+        for name, cells in zip(names, cells_by_column(frame, names), strict=True):
+            plan, problem, remark = decide(name, cells, choices)
             if problem:
                 problems.add(problem)
             elif plan is not None:
@@ -194,10 +193,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used, known = self._used(), set(frame.columns)
         out = np.empty((len(frame), sum(len(plan.outputs) for plan in used)))
         at = 0
-        for plan in used:
-            if plan.name not in known:
-                continue
-            coded = with_decimal(plan, decimal).coded(cells_of(frame[plan.name]), before)
+        there = [plan for plan in used if plan.name in known]
+        columns = cells_by_column(frame, [plan.name for plan in there])
+        for plan, cells in zip(there, columns, strict=True):
+            coded = with_decimal(plan, decimal).coded(cells, before)
             if coded.problem:
                 problems.add(coded.problem)
                 continue
@@ -214,8 +213,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         used = [plan.name for plan in self._used()]
         lacking = [name for name in used if name not in known]
         if lacking:
-            near = nearest(lacking[0], names)
-            problems.add(f"lacks {named(lacking)}, which the model needs{near}")
+            others = known.difference(used)
+            near = nearest(lacking[0], [name for name in names if name in others])
+            what = "is missing, and the model needs it"
+            if len(lacking) > 1:
+                what = "are missing, and the model needs them"
+            problems.add(f"{named(lacking)} {what}{near}")
         return used
 
     def gap_rows(self, X: Any) -> NDArray[np.bool_]:
@@ -223,8 +226,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "plans_")
         frame = self._frame(X, reset=False)
         found = np.zeros(len(frame), dtype=bool)
-        for plan in self._used():
-            cells = cells_of(frame[plan.name])
+        used = self._used()
+        columns = cells_by_column(frame, [plan.name for plan in used])
+        for plan, cells in zip(used, columns, strict=True):
             if isinstance(plan, NumberPlan):
                 found |= np.isnan(column_numbers(cells, plan.reading)[0])
             else:
@@ -374,14 +378,11 @@ def _made_unique(names: list[str]) -> list[str]:
     """Names, with a number behind those that would occur twice."""
     if len(set(names)) == len(names):
         return names
-    seen: Counter[str] = Counter()
-    taken, out = set(names), []
+    taken, used, out = set(names), set[str](), []
     for name in names:
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and (new in taken or new in out):
-            new = f"{name} ({seen[name]})"
-            seen[name] += new in taken
-            taken.add(new)
+        new, number = name, 2
+        while new in used or (new != name and new in taken):
+            new, number = f"{name} ({number})", number + 1
+        used.add(new)
         out.append(new)
     return out
