@@ -41,7 +41,8 @@ class TestNumbers:
         found = coded(PLAIN, ["1", "?"])
         assert found.columns.tolist() == [[1], [2.5]]
         assert found.assumed[0].words() == (
-            "column 'x' has gaps in 1 row, and the training rows had none: filled with the median, 2.5"
+            "column 'x' has gaps in 1 row, and the training rows had none: filled with the "
+            "median, 2.5"
         )
 
     def test_gaps_refused(self):
@@ -81,8 +82,8 @@ class TestCategories:
         found = coded(THREE, ["z", "a", "z"])
         assert found.columns[0].tolist() == [0.5, 0.25, 0.25]
         assert found.assumed[0].words() == (
-            "column 'c' has levels such as 'z' in 2 rows, and the training rows had none: they count "
-            "as an average row"
+            "column 'c' has levels such as 'z' in 2 rows, and the training rows had none: they "
+            "count as an average row"
         )
         assert coded(TWO, ["z"]).columns.tolist() == [[0.25]]
 

@@ -49,9 +49,14 @@ def test_a_full_disk_leaves_the_old_file_whole(tmp_path, name, monkeypatch):
 def test_an_error_between_the_parts_leaves_the_old_file_whole(tmp_path, name):
     write_table(pd.DataFrame({"x": [1, 2]}), tmp_path / name)
     old = (tmp_path / name).read_bytes()
-    with pytest.raises(KeyError), table_writer(tmp_path / name) as append:
-        append(pd.DataFrame({"x": [3]}))
-        raise KeyError("lost")
+
+    def stop_halfway():
+        with table_writer(tmp_path / name) as append:
+            append(pd.DataFrame({"x": [3]}))
+            raise KeyError("lost")
+
+    with pytest.raises(KeyError, match="lost"):
+        stop_halfway()
     assert (tmp_path / name).read_bytes() == old
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -47,6 +47,8 @@ def checked_table(
         y, found = _clear_labels(y)
         problems += found
     _raise_all(problems)
+    if getattr(X, "ndim", 0) == 2 and hasattr(X, "columns") and not len(X.columns):
+        X = np.empty((len(X), 0))  # scikit-learn cannot convert a frame without columns
     checked = validate_data(
         estimator,
         X,
