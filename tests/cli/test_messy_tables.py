@@ -200,7 +200,7 @@ def test_all_problems_of_a_table_at_once(tmp_path):
     failed(
         result,
         "t.csv has 4 problems:",
-        "column 'y' has 14 missing labels, the first in row 1",
+        "column 'y' has 15 missing labels, the first in row 1",
         "column 'y' holds one class only ('a')",
         "column 'size' holds numbers, but for 1 value: the first is 'oops' in row 10",
         "column 'ratio' contains infinity in 1 row, the first is row 4",

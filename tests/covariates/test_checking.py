@@ -132,7 +132,7 @@ class TestAllProblems:
                 "fine": [1, 2, 3],
             }
         )
-        with pytest.raises(ValueError, match="^5 problems") as caught:
+        with pytest.raises(ValueError, match=r"^5 problems") as caught:
             self.check(frame, y=["a", None, "b"])
         for part in (
             "'word' does not hold numbers",
@@ -201,5 +201,5 @@ class TestLabels:
     @pytest.mark.parametrize("y", [[-1, 2**63, 3], [2**64, 1, 2], [2**70, 2**70 + 1, 1]])
     def test_larger_ones_are_refused(self, y):
         """As floats they would not be told apart."""
-        with pytest.raises(ValueError, match="do not fit into 64 bits.*make the labels text"):
+        with pytest.raises(ValueError, match=r"do not fit into 64 bits.*make the labels text"):
             self.check(y)
