@@ -132,6 +132,7 @@ class TestIds:
         assert plan([f"p{k}" for k in range(N)]) == LeftOut("x", "id")
         assert plan([f"note {k}" for k in range(N)]) == LeftOut("x", "text")
         assert plan([f"p{k // 4}" for k in range(N)]).kind == "category"
+        assert plan([f"p {k // 1.5}" for k in range(N)], "bird ID") == LeftOut("bird ID", "id")
 
     def test_measurements_are_no_ids(self):
         assert isinstance(plan(np.linspace(0, 1, N)), NumberPlan)

@@ -155,8 +155,8 @@ def _text(name: str, cells: Cells, choices: Choices) -> Decision:
     filled = int((~cells.gaps).sum())
     distinct = len(cells.words)
     if name not in choices.keep_id and distinct > FEW_ROWS and 2 * distinct > filled:
-        is_id = distinct == filled and not any(" " in word for word in cells.words)
-        reason = "id" if is_id else "text"
+        differ = distinct == filled and not any(" " in word for word in cells.words)
+        reason = "id" if differ or _IDS.fullmatch(name) else "text"
         return Decision(LeftOut(name, reason), remark=f"{distinct:,} different texts")
     return _category(name, cells, choices)
 
