@@ -122,7 +122,7 @@ def fit_table(
             ("rows", f"{len(train):,}" + (f" and {len(held_out):,} held out" if test else "")),
             ("classes", printing.class_counts(labels[train])),
             *column_rows(encoder),
-            ("covariates", f"{X.shape[1]:,}"),
+            *([("covariates", f"{X.shape[1]:,}")] if X.shape[1] else []),
         ],
     )
     for text in notes:
