@@ -57,11 +57,8 @@ def test_types_of_parquet_stay(tmp_path):
     pq.write_table(pa.table(content), tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet")
     assert table["u"].tolist() == [2**64 - 1, 1]
-    assert [str(dtype).split("[")[0] for dtype in table.dtypes] == [
-        "uint64",
-        "timestamp",
-        "list<element: int64>",
-    ] or table["t"].dt.year.tolist() == [1970, 1970]
+    assert table["t"].dt.year.tolist() == [1970, 1970]
+    assert all(isinstance(dtype, pd.ArrowDtype) for dtype in table.dtypes)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
