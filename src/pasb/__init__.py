@@ -24,9 +24,11 @@ _HOMES = {
     "Robit": "pasb.binary",
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
+    "TableEncoder": "pasb.covariates.table_encoder",
     "fit_together": "pasb.classifiers.together",
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
+    "save": "pasb.classifiers.model_file",
 }
 _MODULES = ("binary", "datasets", "orders", "plots", "sticks", "testing", "variates")
 
@@ -44,6 +46,7 @@ __all__ = [
     "StickRobitClassifier",
     "StickSVMClassifier",
     "SupportVector",
+    "TableEncoder",
     "binary",
     "datasets",
     "fit_together",
@@ -51,6 +54,7 @@ __all__ = [
     "order_evidence",
     "orders",
     "plots",
+    "save",
     "sticks",
     "testing",
     "variates",
@@ -61,13 +65,14 @@ if TYPE_CHECKING:
     from pasb.classifiers.features import SoftplusFeatures
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic_classifier import StickLogisticClassifier
-    from pasb.classifiers.model_file import load
+    from pasb.classifiers.model_file import load, save
     from pasb.classifiers.order_evidence import order_evidence
     from pasb.classifiers.robit_classifier import StickRobitClassifier
     from pasb.classifiers.softplus_classifier import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.svm_classifier import StickSVMClassifier
     from pasb.classifiers.together import fit_together
+    from pasb.covariates.table_encoder import TableEncoder
     from pasb.errors import ConvergenceWarning
 
 

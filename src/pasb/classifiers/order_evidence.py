@@ -11,12 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import seed_from
-from pasb.covariates.checking import checked_order, checked_table, checked_weights
+from pasb.covariates.checking import (
+    checked_classes,
+    checked_order,
+    checked_table,
+    checked_weights,
+)
 from pasb.evidences.filling import evidence_lattice
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
@@ -85,11 +89,9 @@ def order_evidence(
     model = StickLogisticClassifier() if model is None else clone(model)
     model._binary_model().check()
     table, labels = checked_table(model, X, y=y, reset=True)
-    check_classification_targets(labels)
-    weights = checked_weights(sample_weight, table)
-    classes, categories = np.unique(labels, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(f"y holds one class only ({classes.tolist()[0]!r})")
+    classes = checked_classes(labels)
+    weights = checked_weights(sample_weight, table, model.class_weight, labels)
+    categories = np.searchsorted(classes, labels)
     inner = model._fit_columns(table, categories, weights)
     used = weights > 0
     rows = Rows.of(inner[used], categories[used], len(classes), weights[used])

@@ -23,6 +23,7 @@ __all__ = [
     "POSITIVE",
     "PRIOR",
     "RUN",
+    "WEIGHTS",
     "HasMethods",
     "Interval",
     "Setting",
@@ -205,6 +206,18 @@ with 4 degrees of freedom.""",
         """\
 Rate of the gamma prior under "ard"; the scale of the t distribution is
 ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.""",
+    ),
+}
+
+# of classifiers whose update takes row weights
+WEIGHTS = {
+    "class_weight": Setting(
+        None,
+        [dict, StrOptions({"balanced"}), None],
+        'dict, "balanced" or None',
+        """\
+Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+not name have weight 1. "balanced" gives all classes the same total weight.""",
     ),
 }
 

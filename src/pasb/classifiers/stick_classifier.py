@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.settings import fit_context
-from pasb.covariates.checking import checked_order, checked_table, checked_weights
+from pasb.covariates import checking
 from pasb.covariates.scaling import Scaling
 from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
@@ -51,6 +50,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     leaves open (`_fit_prior`).
     """
 
+    class_weight: Any = None  # where the binary model takes weights
     direction: Any = "forward"  # one for a binary model that is its own mirror image
     n_chains: Any
     n_warmup: Any
@@ -96,7 +96,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
         y : array of shape (n_rows,)
             Class labels, numbers or strings.
         sample_weight : array of shape (n_rows,), optional
@@ -123,21 +123,15 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         self._seed, self._budget = None, self._lent
         if self._lent is None and self.max_seconds is not None:
             self._budget = Budget.of(float(self.max_seconds), self._clock)
-        table, labels = checked_table(self, X, y=y, reset=True)
-        check_classification_targets(labels)
-        weights = checked_weights(sample_weight, table)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
-                "of at least two classes"
-            )
+        table, labels = checking.checked_table(self, X, y=y, reset=True)
+        self.classes_ = checking.checked_classes(labels)
+        weights = checking.checked_weights(sample_weight, table, self.class_weight, labels)
         model = self._binary_model()
         if isinstance(model, type):
             raise TypeError(f"binary must be an object, not a class: write {model.__name__}()")
         model.check()
-        if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
-            raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
+        if self.sticks == "augmented":
+            checking.refuse_fractions(weights, "with sticks='augmented'")
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
         categories = np.searchsorted(self.classes_, labels)
@@ -236,13 +230,15 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         if isinstance(order, str):
             return dict.fromkeys(self._directions)
         if not isinstance(order, Mapping):
-            return dict.fromkeys(self._directions, checked_order(order, self.classes_))
+            return dict.fromkeys(self._directions, checking.checked_order(order, self.classes_))
         if set(order) != set(self._directions):
             raise ValueError(
                 "order as a dictionary must have one order for each direction, with the keys "
                 f"{' and '.join(map(repr, self._directions))}; got {list(order)!r}"
             )
-        return {name: checked_order(order[name], self.classes_) for name in self._directions}
+        return {
+            name: checking.checked_order(order[name], self.classes_) for name in self._directions
+        }
 
     def _number_of_swaps(self) -> int:
         if self.n_swaps != "auto":
@@ -285,7 +281,9 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _inner_rows(self, X: ArrayLike) -> Table:
-        return LazyRows(checked_table(self, X, reset=False), self._columns)
+        return LazyRows(
+            checking.checked_table(self, X, reset=False, keep_sparse=True), self._columns
+        )
 
     def _fit_columns(
         self,
@@ -359,6 +357,11 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         model.draws_ = replace(draws, parameters=parameters)
         model._after_sampling(warn=False)
         return model
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to a file: numbers and JSON, no pickle.

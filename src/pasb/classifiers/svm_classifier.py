@@ -19,6 +19,7 @@ from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
     RUN,
+    WEIGHTS,
     Interval,
     StrOptions,
     constraints,
@@ -68,6 +69,9 @@ class StickSVMClassifier(StickClassifier):
         Widths to choose from; None means the paper's, 2^-10, 2^-9, ..., 2^10.
     cv_folds : int, default=3
         Folds of the cross validation.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+        not name have weight 1. "balanced" gives all classes the same total weight.
     n_chains : int, default=2
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -170,6 +174,7 @@ class StickSVMClassifier(StickClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = constraints(
+        WEIGHTS,
         RUN,
         kernel=[StrOptions({"rbf", "linear"})],
         width=[StrOptions({"cv"}), POSITIVE],
@@ -194,6 +199,7 @@ class StickSVMClassifier(StickClassifier):
         precision_rate: float = 0.5,
         cv_widths: Sequence[float] | None = None,
         cv_folds: int = 3,
+        class_weight: Mapping | str | None = None,
         n_chains: int = 2,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -220,6 +226,7 @@ class StickSVMClassifier(StickClassifier):
         self.precision_rate = precision_rate
         self.cv_widths = cv_widths
         self.cv_folds = cv_folds
+        self.class_weight = class_weight
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -277,6 +284,7 @@ class StickSVMClassifier(StickClassifier):
             **{"n_bases": bases, "n_chains": 1, "n_warmup": SWEEPS, "n_draws": SWEEPS, "thin": 1},
             **{"order": "infer", "n_jobs": 1, "random_state": seed, "progress": False},
             **{"checkpoint": None, "callbacks": None, "until": None, "max_seconds": None},
+            "class_weight": None,  # among the weights already
         }
 
         def fit(width, train, test):
@@ -292,7 +300,7 @@ class StickSVMClassifier(StickClassifier):
             self._scores = cross_validate(
                 fit, categories, weights, widths, self.cv_folds, seed, cores(self.n_jobs)
             )
-        return min(self._scores).width if self._scores else 1 / table.shape[1]
+        return min(self._scores).width if self._scores else 1 / max(1, table.shape[1])
 
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = self._scaling.with_constant(table)

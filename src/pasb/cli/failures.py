@@ -14,6 +14,7 @@ from pathlib import Path
 
 import typer
 
+from pasb.cli.visible import visible
 from pasb.errors import PasbError
 
 FAILED, REFUSED, STOPPED = 1, 2, 3
@@ -44,7 +45,7 @@ def reported(traceback: bool = False) -> Iterator[None]:
     except Exception as error:
         if traceback:
             raise
-        typer.echo(f"Error: {_message(error)}", err=True)
+        typer.echo(f"Error: {visible(_message(error))}", err=True)
         raise typer.Exit(_code(error)) from None
 
 
