@@ -28,7 +28,7 @@ _HOMES = {
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
 }
-_MODULES = ("binary", "datasets", "orders", "plots", "sticks", "testing", "variates")
+_MODULES = ("binary", "datasets", "effects", "orders", "plots", "sticks", "testing", "variates")
 
 __all__ = [
     "ConvergenceWarning",
@@ -46,6 +46,7 @@ __all__ = [
     "SupportVector",
     "binary",
     "datasets",
+    "effects",
     "fit_together",
     "load",
     "order_evidence",
