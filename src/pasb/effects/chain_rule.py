@@ -256,21 +256,18 @@ def average_slopes(
         out = np.empty((len(present), n_draws, len(columns), n_categories))
         inner = rows.inner(part, {})
         for draws, _, along, of_scale, coef in _factors(predictor, inner, columns, spread):
-            along = along[..., : len(weights)]
             for g, own in enumerate(weights.T):
                 if of_scale is None:
                     mean = (along @ own)[:, :, None]  # (draws, sticks, 1, classes)
                 else:
-                    mean = of_scale[..., : len(own)] @ (along * own).swapaxes(2, 3)
+                    mean = of_scale @ (along * own).swapaxes(2, 3)
                 out[g, draws] = np.einsum("djkc,djkv->dvc", mean, coef, optimize=True)
         return present, out
 
     return summed(of_block, groups, n_threads)
 
 
-def _columns(
-    rows: AlteredRows, variables: Sequence[str]
-) -> tuple[list[int], NDArray[np.float64]]:
+def _columns(rows: AlteredRows, variables: Sequence[str]) -> tuple[list[int], NDArray[np.float64]]:
     """Places of covariates among the model's columns, and the units these are measured in."""
     places = [rows.names.index(name) for name in variables]
     return [place + 1 for place in places], rows.fitted.scaling.spread[places]

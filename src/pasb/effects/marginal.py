@@ -22,8 +22,10 @@ from pasb.effects.contrasts import (
     profile_contrast,
     warn_outside,
 )
+from pasb.effects.logistic_variants import are_logistic, of_logistic_variants
 from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row, of_variants
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
+from pasb.posterior.frames import native_frame
 from pasb.posterior.mixin import tails_of
 
 MOST_GROUPS = 1000
@@ -86,6 +88,11 @@ class _Question:
         place = {label: k for k, label in enumerate(labels)}
         return Groups(labels, np.array([place[label] for label in tuples]), own)
 
+    def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
+        """Class probabilities of several versions of the rows."""
+        quick = are_logistic(self.rows) and len(variants) > 1
+        return (of_logistic_variants if quick else of_variants)(self.rows, self.predictor, variants)
+
     def report(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
         """Answer with a table (or draws) of quantities, named by `keys`."""
         if self.groups is None:
@@ -125,8 +132,6 @@ class _Question:
         for name in self.rows.names:  # what the rows are
             free = name if name not in columns else f"X_{name}"
             columns[free] = np.repeat(self.rows.column(name), n_each)
-        from pasb.posterior.frames import native_frame
-
         return native_frame(columns, self.rows.library)
 
 
@@ -189,7 +194,7 @@ def predictions(
     """
     asked = _Question(model, X, by, weights, classes, between, interval, n_draws, draws)
     variants, keys = _settings(asked.rows, variables or {})
-    evaluate = of_variants(asked.rows, asked.predictor, variants)
+    evaluate = asked.of_variants(variants)
     return asked.report(evaluate, len(variants), lambda measures: measures, keys)
 
 
@@ -275,7 +280,7 @@ def comparisons(
             return measures[:, high] / measures[:, low]
 
     keys = [{"term": contrast.term, "contrast": contrast.label} for contrast in contrasts]
-    evaluate = of_variants(asked.rows, asked.predictor, variants)
+    evaluate = asked.of_variants(variants)
     return asked.report(evaluate, len(variants), combine, keys)
 
 
@@ -414,7 +419,7 @@ def _slopes_by_differences(asked: _Question, names: list[str]) -> Evaluation:
         step = STEP * float(np.ptp(values)) or STEP
         variants += [{name: Shift(-step)}, {name: Shift(step)}]
         widths.append(2 * step)
-    probabilities = of_variants(rows, asked.predictor, variants)
+    probabilities = asked.of_variants(variants)
 
     def evaluate(part: slice):
         for some, p in probabilities(part):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pasb.effects.altered_rows import AlteredRows, Changes
 from pasb.numerics.helpers import one_blas_thread
+from pasb.numerics.rows import BLOCK
 from pasb.posterior.predict import Predictor
 
 ROWS_AT_ONCE = 1024
@@ -41,9 +42,9 @@ class Groups(NamedTuple):
     weights: NDArray[np.float64]
 
     def of_block(self, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The groups that a block of rows has, and a weight for each row and group."""
+        """The groups that a block of rows has, and a weight for each row, padded, and group."""
         present, own = np.unique(self.of_row[rows], return_inverse=True)
-        table = np.zeros((len(own), len(present)))
+        table = np.zeros((-(-len(own) // BLOCK) * BLOCK, len(present)))
         table[np.arange(len(own)), own] = self.weights[rows]
         return present, table
 
@@ -53,9 +54,7 @@ class Groups(NamedTuple):
         return np.bincount(self.of_row, self.weights, minlength=len(self.labels))
 
 
-def of_variants(
-    rows: AlteredRows, predictor: Predictor, variants: Sequence[Changes]
-) -> Evaluation:
+def of_variants(rows: AlteredRows, predictor: Predictor, variants: Sequence[Changes]) -> Evaluation:
     """Class probabilities of several versions of the same rows, one version a measure."""
 
     def evaluate(part: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -77,8 +76,8 @@ def averages(
         for draws, values in evaluate(rows):
             if not out.size:
                 out = np.empty((len(present), n_draws, *values.shape[1:3]))
-            sums = values[..., : len(weights)] @ weights
-            out[:, draws] = np.moveaxis(sums, -1, 0)
+            sums = values.reshape(-1, len(weights)) @ weights
+            out[:, draws] = sums.T.reshape(len(present), *values.shape[:3])
         return present, out
 
     return summed(of_block, groups, n_threads)
@@ -91,9 +90,7 @@ def summed(
 ) -> NDArray[np.float64]:
     """Add up what blocks of rows return for the groups they have, over the groups' weights."""
     n_rows = len(groups.of_row)
-    blocks = [
-        slice(k, min(k + ROWS_AT_ONCE, n_rows)) for k in range(0, n_rows, ROWS_AT_ONCE)
-    ]
+    blocks = [slice(k, min(k + ROWS_AT_ONCE, n_rows)) for k in range(0, n_rows, ROWS_AT_ONCE)]
     total = np.empty(0)
     with one_blas_thread(), ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool:
         for present, sums in pool.map(of_block, blocks):
