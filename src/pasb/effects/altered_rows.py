@@ -57,9 +57,9 @@ class AlteredRows:
             self._array = np.asarray(X)
             if self._array.ndim != 2:
                 raise ValueError(f"X must have two dimensions, not {self._array.ndim}")
-            given = getattr(model, "feature_names_in_", None)
             n = self._array.shape[1]
-            known = given is not None and len(given) == n
+            given = list(getattr(model, "feature_names_in_", ()))
+            known = len(given) == n
             self.names = [str(name) for name in given] if known else [f"x{v}" for v in range(n)]
         else:
             self.names = list(self._frame.columns)

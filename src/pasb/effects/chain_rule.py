@@ -93,10 +93,10 @@ def _of_linear(
 
     if isinstance(model, Logistic):
         success, failure = logs(eta)
-        slopes = np.exp(failure), -np.exp(success)
+        slopes = [np.exp(failure), -np.exp(success)]
     else:
         above, below = logs(eta + STEP), logs(eta - STEP)
-        slopes = tuple((a - b) / (2 * STEP) for a, b in zip(above, below, strict=True))
+        slopes = [(a - b) / (2 * STEP) for a, b in zip(above, below, strict=True)]
         success, failure = logs(eta)
     shape = (*coef.shape[:2], -1)
     return Derivatives(*(values.reshape(shape) for values in (success, failure, *slopes)))

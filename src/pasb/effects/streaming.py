@@ -51,7 +51,7 @@ class Groups(NamedTuple):
     @property
     def totals(self) -> NDArray[np.float64]:
         """The sum of the weights of each group."""
-        return np.bincount(self.of_row, self.weights, minlength=len(self.labels))
+        return np.bincount(self.of_row, self.weights, len(self.labels)).astype(np.float64)
 
 
 def of_variants(rows: AlteredRows, predictor: Predictor, variants: Sequence[Changes]) -> Evaluation:
