@@ -6,8 +6,8 @@ over the prior, an interval of 90 % holds the truth in 90 % of the data sets. Da
 class are drawn again: that depends on the labels alone, which the posterior knows.
 
 The marginal effect of a covariate on a class is the mean, over the rows, of the change of its
-probability when the covariate grows by one standard deviation (a binary one: from 0 to 1), or of its
-slope. Those of a fitted model are `pasb.effects`' own, with which the truth is compared.
+probability when the covariate grows by one standard deviation (a binary one: from 0 to 1), or of
+its slope. Those of a fitted model are `pasb.effects`' own, with which the truth is compared.
 """
 
 from __future__ import annotations

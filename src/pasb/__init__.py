@@ -24,6 +24,8 @@ _HOMES = {
     "Robit": "pasb.binary",
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
+    "StackedPosterior": "pasb.posterior.stacked_posterior",
+    "compare": "pasb.posterior.comparison",
     "fit_together": "pasb.classifiers.together",
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
@@ -38,6 +40,7 @@ __all__ = [
     "Softplus",
     "SoftplusClassifier",
     "SoftplusFeatures",
+    "StackedPosterior",
     "StackedSoftplusClassifier",
     "StickBreakingClassifier",
     "StickLogisticClassifier",
@@ -45,6 +48,7 @@ __all__ = [
     "StickSVMClassifier",
     "SupportVector",
     "binary",
+    "compare",
     "datasets",
     "effects",
     "fit_together",
@@ -70,6 +74,8 @@ if TYPE_CHECKING:
     from pasb.classifiers.svm_classifier import StickSVMClassifier
     from pasb.classifiers.together import fit_together
     from pasb.errors import ConvergenceWarning
+    from pasb.posterior.comparison import compare
+    from pasb.posterior.stacked_posterior import StackedPosterior
 
 
 def __getattr__(name: str):

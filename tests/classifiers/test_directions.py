@@ -322,7 +322,7 @@ class TestTree:
         table = arviz_stats.summary(both.posterior_, var_names=["probability"])
         assert len(table) == both.posterior_["posterior"]["probability"][0, 0].size
         counted = arviz_stats.summary(both.posterior_, group="sample_stats")
-        assert {"lp", "swap_accepted"} <= set(counted.index)
+        assert {"log_likelihood_sum", "swap_accepted"} <= set(counted.index)
 
     def test_arviz_reads_the_parameters(self, softplus):
         import arviz_stats

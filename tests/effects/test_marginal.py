@@ -11,7 +11,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-
 from pasb import (
     SoftplusClassifier,
     StackedSoftplusClassifier,

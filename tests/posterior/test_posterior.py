@@ -57,7 +57,7 @@ class TestTree:
         assert posterior["intercept"].shape == (N_CHAINS, N_DRAWS, 3)
         assert posterior["order"].shape == (N_CHAINS, N_DRAWS, 3)
         assert posterior["probability"].shape == (N_CHAINS, N_DRAWS, MOST_WATCHED, 3)
-        assert tree["sample_stats"]["lp"].shape == (N_CHAINS, N_DRAWS)
+        assert tree["sample_stats"]["log_likelihood_sum"].shape == (N_CHAINS, N_DRAWS)
         assert list(posterior["category"].values) == list(LABELS)
         assert list(posterior["feature"].values) == ["x0", "x1"]
         assert posterior.attrs["inference_library"] == "pasb"

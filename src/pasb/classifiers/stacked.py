@@ -141,6 +141,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     (2, 3)
     """
 
+    _saw_all_rows = True  # the levels below did
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
         "n_stacks": [AT_LEAST_ONE],

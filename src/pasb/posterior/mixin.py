@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.posterior.comparable import ComparableMixin
 from pasb.posterior.frames import by_direction, native_frame
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pasb.sampling.draws import Draws
 
 
-class PosteriorMixin:
+class PosteriorMixin(ComparableMixin):
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
     diagnostics_: Diagnostics
@@ -79,8 +80,9 @@ class PosteriorMixin:
 
         ``posterior`` holds ``intercept`` and ``coef`` on the scale of `X` (NaN where a class
         is the reference), ``order`` (the number of the class on each stick) and
-        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood
-        and the accepted swaps. Judge convergence by ``probability`` and the
+        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood of all
+        rows (``log_likelihood_sum``) and the accepted swaps; `posterior_with` adds groups that
+        need rows. Judge convergence by ``probability`` and the
         log-likelihood: the meaning of a coefficient changes with the order.
         """
         from pasb.posterior.tree import posterior_tree

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,31 +22,13 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     import xarray
 
     draws, watched = fitted.draws, fitted.watched
-    chains = {
-        "chain": np.arange(draws.n_chains),
-        "draw": np.arange(draws.n_draws),
-        "direction": ("chain", np.array(draws.directions)),
-    }
-    posterior = xarray.Dataset(
-        {
-            **parameters_by_name(fitted),
-            "order": ((*SAMPLED, "stick"), draws.order),
-            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
-        },
-        coords={
-            **chains,
-            "category": fitted.classes,
-            "feature": fitted.feature_names,
-            "stick": np.arange(1, len(fitted.classes) + 1),
-            "row": watched.row,
-        },
-    )
+    posterior = posterior_dataset(fitted)
     stats = xarray.Dataset(
         {
-            "lp": (SAMPLED, draws.log_likelihood),
+            "log_likelihood_sum": (SAMPLED, draws.log_likelihood),
             **{name: (SAMPLED, counts) for name, counts in draws.statistics.items()},
         },
-        coords=chains,
+        coords=_chains(fitted),
     )
     observed = xarray.Dataset({"y": (("row",), watched.category)}, coords={"row": watched.row})
     for group in (posterior, stats, observed):
@@ -58,6 +40,37 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     return xarray.DataTree.from_dict(
         {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
     )
+
+
+def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
+    """Parameters, orders and probabilities of the watched rows, with names."""
+    import xarray
+
+    draws, watched = fitted.draws, fitted.watched
+    return xarray.Dataset(
+        {
+            **parameters_by_name(fitted),
+            "order": ((*SAMPLED, "stick"), draws.order),
+            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
+        },
+        coords={
+            **_chains(fitted),
+            "category": fitted.classes,
+            "feature": fitted.feature_names,
+            "stick": np.arange(1, len(fitted.classes) + 1),
+            "row": watched.row,
+        },
+    )
+
+
+def _chains(fitted: Fitted) -> dict[str, Any]:
+    """Coordinates of all that was drawn."""
+    draws = fitted.draws
+    return {
+        "chain": np.arange(draws.n_chains),
+        "draw": np.arange(draws.n_draws),
+        "direction": ("chain", np.array(draws.directions)),
+    }
 
 
 def write_tree(tree: xarray.DataTree, path: Path) -> None:
