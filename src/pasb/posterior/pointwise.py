@@ -39,8 +39,8 @@ def categories_of(fitted: Fitted, y: ArrayLike, n_rows: int) -> NDArray[np.int64
     wrong = np.flatnonzero(known[places] != labels)
     if len(wrong):
         raise ValueError(
-            f"y: {labels[wrong].tolist()[0]!r} in row {wrong[0]} is not a class of the model; these "
-            f"are {', '.join(map(repr, known.tolist()[:12]))}"
+            f"y: {labels[wrong].tolist()[0]!r} in row {wrong[0]} is not a class of the model: "
+            f"{', '.join(map(repr, known.tolist()[:12]))}"
         )
     return places
 
