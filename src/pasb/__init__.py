@@ -26,6 +26,7 @@ _HOMES = {
     "SupportVector": "pasb.binary",
     "StackedPosterior": "pasb.posterior.stacked_posterior",
     "compare": "pasb.posterior.comparison",
+    "fit": "pasb.classifiers.formula",
     "fit_together": "pasb.classifiers.together",
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
@@ -51,6 +52,7 @@ __all__ = [
     "compare",
     "datasets",
     "effects",
+    "fit",
     "fit_together",
     "load",
     "order_evidence",
@@ -64,6 +66,7 @@ __all__ = [
 if TYPE_CHECKING:
     from pasb.binary import CustomBinary, Logistic, Robit, Softplus, SupportVector
     from pasb.classifiers.features import SoftplusFeatures
+    from pasb.classifiers.formula import fit
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic_classifier import StickLogisticClassifier
     from pasb.classifiers.model_file import load

@@ -20,9 +20,16 @@ from pasb.posterior.fitted import Fitted
 
 
 class Shift(NamedTuple):
-    """Add this to what a row has."""
+    """Add this to what a row has, within bounds."""
 
     by: float
+    low: float = -np.inf
+    high: float = np.inf
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Shifted values; those beyond the bounds already stay where they are."""
+        low, high = np.minimum(values, self.low), np.maximum(values, self.high)
+        return np.clip(values + self.by, low, high)
 
 
 Changes = Mapping[str, Any]
@@ -43,6 +50,8 @@ class AlteredRows:
     fitted : Fitted
     names : list of str
         The columns of `X`.
+    covariates : list of str
+        Those of them that the model uses, as far as that is known.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
     columns_are_inner : bool
@@ -65,6 +74,7 @@ class AlteredRows:
             self.names = list(self._frame.columns)
         if len(self) == 0:
             raise ValueError("X has no rows")
+        self.covariates = list(getattr(model, "covariates_", self.names))
         self.columns_are_inner = (
             plain
             and self.fitted.columns_are_features
@@ -101,7 +111,7 @@ class AlteredRows:
                 part = np.array(part, dtype=np.result_type(part.dtype, np.float64))
             for name, value in changes.items():
                 column = part[:, self.names.index(name)]
-                column[:] = column + value.by if isinstance(value, Shift) else value
+                column[:] = value.of(column) if isinstance(value, Shift) else value
             return self._inner_rows(part)[:]
         frame = self._frame[rows]
         replaced = [self._series(frame[name], value) for name, value in changes.items()]
@@ -110,11 +120,11 @@ class AlteredRows:
     @staticmethod
     def _series(old: nw.Series, value: Any) -> nw.Series:
         """A column in which every row has `value`, or in which all are shifted."""
-        if isinstance(value, Shift):
-            return old.cast(nw.Float64) + value.by
         if old.dtype.is_numeric():
-            values, dtype = np.full(len(old), float(value)), nw.Float64
-            return nw.new_series(old.name, values, dtype, backend=old.implementation)
+            shifted = isinstance(value, Shift)
+            own = old.to_numpy().astype(np.float64) if shifted else np.empty(len(old))
+            values = value.of(own) if shifted else np.full(len(old), float(value))
+            return nw.new_series(old.name, values, nw.Float64, backend=old.implementation)
         filled = nw.new_series(old.name, [value] * len(old), backend=old.implementation)
         return filled if old.dtype == nw.Object else filled.cast(old.dtype)
 
@@ -146,4 +156,4 @@ def _unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
             f"{type(model).__name__}"
         )
     fitted = model.fitted_
-    return fitted, fitted.inner_rows, True
+    return fitted, fitted.inner_rows, not hasattr(model, "formula")

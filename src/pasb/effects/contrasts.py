@@ -34,7 +34,7 @@ def contrasts_of(rows: AlteredRows, variables: Any) -> list[Contrast]:
         "sd", "2sd", "iqr", "minmax", a pair of values, or for levels "reference" or "pairwise".
     """
     if variables is None:
-        variables = rows.names
+        variables = rows.covariates
     if isinstance(variables, str):
         variables = [variables]
     if not isinstance(variables, Mapping):

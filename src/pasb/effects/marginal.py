@@ -293,7 +293,7 @@ def _settings(
 
 def _columns_of_numbers(rows: AlteredRows, variables: Any) -> list[str]:
     if variables is None:
-        names = [name for name in rows.names if rows.is_numeric(name)]
+        names = [name for name in rows.covariates if rows.is_numeric(name)]
     else:
         names = [variables] if isinstance(variables, str) else list(variables)
     rows.check_columns(names, "variables")
@@ -310,16 +310,21 @@ def _slopes_by_differences(asked: Question, names: list[str]) -> Evaluation:
     rows = asked.rows
     variants: list[Changes] = [{}]
     widths = []
-    for name in names:
+    for name in names:  # within the range of the column, beyond which splines may end
         values = np.asarray(rows.column(name), dtype=np.float64)
-        step = STEP * float(np.ptp(values)) or STEP
-        variants += [{name: Shift(-step)}, {name: Shift(step)}]
-        widths.append(2 * step)
+        low, high = float(values.min()), float(values.max())
+        step = STEP * (high - low) or STEP
+        sides = [Shift(-step, low, high), Shift(step, low, high)]
+        if low == high:
+            sides = [Shift(-step), Shift(step)]
+        variants += [{name: side} for side in sides]
+        widths.append(sides[1].of(values) - sides[0].of(values))
     probabilities = asked.of_variants(variants)
 
     def evaluate(part: slice):
         for some, p in probabilities(part):
-            steps = np.array(widths)[:, None, None]
+            steps = np.ones((len(names), 1, p.shape[-1]))
+            steps[:, 0, : part.stop - part.start] = [width[part] for width in widths]
             change = (p[:, 2::2] - p[:, 1::2]) / steps
             yield some, np.concatenate([p[:, :1], change], axis=1)
 

@@ -101,7 +101,8 @@ class ComparableMixin:
         settings = twin.get_params()
         if isinstance(self.fitted_.binary, LinearModel) and "precision_rate" in settings:
             twin.set_params(precision_rate=self.precision_rate_)  # type: ignore[attr-defined]
-        twin.set_params(checkpoint=None, progress=False)
+        quiet = {"checkpoint": None, "progress": False}
+        twin.set_params(**{name: value for name, value in quiet.items() if name in settings})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return twin.fit(X, y, sample_weight=weights).fitted_
