@@ -25,6 +25,7 @@ _HOMES = {
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
     "StackedPosterior": "pasb.posterior.stacked_posterior",
+    "check_fit": "pasb.posterior.fit_check",
     "compare": "pasb.posterior.comparison",
     "fit": "pasb.classifiers.formula",
     "fit_together": "pasb.classifiers.together",
@@ -49,6 +50,7 @@ __all__ = [
     "StickSVMClassifier",
     "SupportVector",
     "binary",
+    "check_fit",
     "compare",
     "datasets",
     "effects",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from pasb.classifiers.together import fit_together
     from pasb.errors import ConvergenceWarning
     from pasb.posterior.comparison import compare
+    from pasb.posterior.fit_check import check_fit
     from pasb.posterior.stacked_posterior import StackedPosterior
 
 
