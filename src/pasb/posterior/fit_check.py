@@ -68,8 +68,8 @@ class FitCheck:
             )
         return (
             f"The model is wrong in a way that shows: {gap}. Intervals of this model do not "
-            "account for that, and get narrower with more rows all the same. Let it bend there: a softplus "
-            "model, a spline or an interaction; pasb.compare tells whether that helps."
+            "account for that, and get narrower with more rows all the same. Let it bend there: a "
+            "softplus model, a spline or an interaction; pasb.compare tells whether that helps."
         )
 
     def __repr__(self) -> str:
