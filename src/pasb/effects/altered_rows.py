@@ -59,8 +59,10 @@ class AlteredRows:
     """
 
     def __init__(self, model: Any, X: Any):
-        self.fitted, self._inner_rows, plain = _unwrapped(model)
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        self.fitted, self._inner_rows, plain = unwrapped(model)
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError("X is a lazy frame: call its collect() method and pass the result")
         self._frame = frame if isinstance(frame, nw.DataFrame) else None
         if self._frame is None:
             self._array = np.asarray(X)
@@ -142,14 +144,14 @@ def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> No
     raise ValueError(f"{argument}: {name!r} is not {what}; {remedy}")
 
 
-def _unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
+def unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
     """What was fitted, the way from a user's table to its columns, and whether that is plain."""
     if isinstance(model, Pipeline) and len(model) > 1:
         before = model[:-1]
-        fitted, inner_rows, _ = _unwrapped(model[-1])
+        fitted, inner_rows, _ = unwrapped(model[-1])
         return fitted, lambda X: inner_rows(before.transform(X)), False
     if isinstance(model, Pipeline):
-        return _unwrapped(model[-1])
+        return unwrapped(model[-1])
     if not hasattr(type(model), "fitted_"):
         raise TypeError(
             "effects need a fitted classifier of pasb, or a pipeline that ends in one, not "

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.logistic import Logistic
-from pasb.effects.altered_rows import check_known
-from pasb.posterior.fitted import Fitted
+from pasb.effects.altered_rows import check_known, unwrapped
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.mixin import tails_of
 
@@ -54,7 +53,7 @@ def odds_ratios(
     >>> effects.odds_ratios(model, "x0")["meaning"][2]  # doctest: +SKIP
     'odds of opel against saab, given that it is neither bus nor van, for x0 +1'
     """
-    fitted: Fitted = model.fitted_
+    fitted = unwrapped(model)[0]
     tails = tails_of(interval)
     if not isinstance(fitted.binary, Logistic):
         raise ValueError(
