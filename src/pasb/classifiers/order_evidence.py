@@ -233,6 +233,36 @@ class OrderEvidence:
             self.frame_library,
         )
 
+    def sticks(self, order: ArrayLike | None = None) -> Any:
+        """How well the data speak for each stick of an order, as a data frame.
+
+        Parameters
+        ----------
+        order : sequence of class labels, optional
+            First stick to last; the best order by default.
+
+        Returns
+        -------
+        pandas or polars DataFrame, as `X` was
+            Columns ``stick``, ``class``, ``against`` (the classes behind it) and ``log_evidence``,
+            which add up to that of the order.
+        """
+        lattice = self._complete()
+        chosen = self._categories(self.order if order is None else order)
+        behind = [np.sort(chosen[stick + 1 :]) for stick in range(len(chosen) - 1)]
+        return native_frame(
+            {
+                "stick": np.arange(1, len(chosen)),
+                "class": self.classes[chosen[:-1]],
+                "against": [", ".join(map(str, self.classes[later])) for later in behind],
+                "log_evidence": [
+                    float(lattice.sticks[c, members(later)])
+                    for c, later in zip(chosen[:-1], behind, strict=True)
+                ],
+            },
+            self.frame_library,
+        )
+
     def before(self) -> NDArray[np.float64]:
         """P(class a sits on an earlier stick than class b), in the order of `classes`.
 
