@@ -40,7 +40,7 @@ def of_logistic_variants(
         base = rows.inner(part, {})
         blocks = blocked(base)
         n_rows = len(blocks) * BLOCK
-        changed = [_changed(base, rows.inner(part, changes), n_rows) for changes in variants]
+        changed = [changed_columns(base, rows.inner(part, changes), n_rows) for changes in variants]
         step = max(1, NUMBERS_AT_ONCE // (n_categories * n_rows * len(variants)))
         space = np.empty((step, len(variants), n_categories, n_rows))
         for start in range(0, n_draws, step):
@@ -62,7 +62,7 @@ def of_logistic_variants(
     return evaluate
 
 
-def _changed(
+def changed_columns(
     base: NDArray[np.float64], other: NDArray[np.float64], n_rows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Columns in which two versions of rows differ, and by how much, (columns, rows padded)."""
@@ -87,13 +87,14 @@ def _probabilities(eta, moved, change, reverse, orders, variant, out):
         for j in range(n_sticks):
             predictor[:] = eta[d, j]
             for k in range(change.shape[0]):
-                _add(moved[d, j, k], change[k], predictor)
+                add_product(moved[d, j, k], change[k], predictor)
             _stop(predictor, -1.0 if reverse[d] else 1.0, left, out[d, variant, orders[d, j]])
         out[d, variant, orders[d, n_sticks]] = left
 
 
 @elementwise
-def _add(factor, values, out):
+def add_product(factor, values, out):
+    """``out += factor * values``."""
     for i in range(out.size):
         out[i] += factor * values[i]
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.effects.altered_rows import AlteredRows, Changes, check_known
 from pasb.effects.logistic_variants import are_logistic, of_logistic_variants
+from pasb.effects.softplus_variants import are_softplus, of_softplus_variants
 from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row, of_variants
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
 from pasb.posterior.frames import native_frame
@@ -76,8 +77,12 @@ class Question:
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""
-        quick = are_logistic(self.rows) and len(variants) > 1
-        return (of_logistic_variants if quick else of_variants)(self.rows, self.predictor, variants)
+        how = of_variants
+        if len(variants) > 1 and are_logistic(self.rows):
+            how = of_logistic_variants
+        elif len(variants) > 1 and are_softplus(self.rows):
+            how = of_softplus_variants
+        return how(self.rows, self.predictor, variants)
 
     def report(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
         """Answer with a table (or draws) of quantities, named by `keys`."""
