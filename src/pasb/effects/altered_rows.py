@@ -54,6 +54,8 @@ class AlteredRows:
         Those of them that the model uses, as far as that is known.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
+    is_plain : bool
+        Whether nothing stands between `X` and the classifier, such as a pipeline or a formula.
     columns_are_inner : bool
         Whether the model's columns are those of `X`, scaled, and nothing else.
     """
@@ -77,6 +79,7 @@ class AlteredRows:
         if len(self) == 0:
             raise ValueError("X has no rows")
         self.covariates = list(getattr(model, "covariates_", self.names))
+        self.is_plain = plain
         self.columns_are_inner = (
             plain
             and self.fitted.columns_are_features

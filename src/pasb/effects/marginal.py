@@ -310,13 +310,13 @@ def _slopes_by_differences(asked: Question, names: list[str]) -> Evaluation:
     rows = asked.rows
     variants: list[Changes] = [{}]
     widths = []
-    for name in names:  # within the range of the column, beyond which splines may end
+    for name in names:
         values = np.asarray(rows.column(name), dtype=np.float64)
         low, high = float(values.min()), float(values.max())
         step = STEP * (high - low) or STEP
-        sides = [Shift(-step, low, high), Shift(step, low, high)]
-        if low == high:
-            sides = [Shift(-step), Shift(step)]
+        sides = [Shift(-step), Shift(step)]
+        if not rows.is_plain and low < high:  # splines end with their column
+            sides = [Shift(-step, low, high), Shift(step, low, high)]
         variants += [{name: side} for side in sides]
         widths.append(sides[1].of(values) - sides[0].of(values))
     probabilities = asked.of_variants(variants)
