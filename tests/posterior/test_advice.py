@@ -147,3 +147,14 @@ class TestAdvice:
         with pytest.warns(ConvergenceWarning) as caught:
             StickLogisticClassifier(n_warmup=5, n_draws=3, n_chains=1, n_jobs=1).fit(X, y)
         assert caught[0].filename == __file__
+
+
+def test_one_chain_has_no_rhat():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    model = StickLogisticClassifier(
+        n_chains=1, n_warmup=100, n_draws=2000, n_jobs=1, random_state=0, until={"ess": 150}
+    ).fit(X, y)
+    assert model.draws_.n_draws < 2000
+    assert np.isnan(model.diagnostics_.worst_rhat)
+    assert "R-hat needs two chains" in model.convergence_in_words()

@@ -34,10 +34,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     Given its hyperplanes a chain samples the posterior. The hyperplanes are draws from the
     posterior of the model below, which knows nothing of the model above. So chains differ, and
-    R-hat stays above 1 however long they run: see `diagnostics_.se_probability`, and take more
-    chains where it is too large. The order of the classes is that of the first model, for each
-    direction. `draws_` are those of the last model, and `until` is for it. Of `max_seconds`
-    every model gets an equal share of what those before it left.
+    R-hat stays above 1: see `diagnostics_.se_probability`, and take more chains where it is too
+    large. The order of the classes is that of the first model, for each direction. `draws_` are
+    those of the last model, and `until` is for it. `max_seconds` is shared equally.
 
     Parameters
     ----------
@@ -143,6 +142,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     (2, 3)
     """
 
+    _saw_all_rows = True  # the levels below did
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
         "n_stacks": [A_FEW],

@@ -65,6 +65,11 @@ def convergence_in_words(
     if advice is not None:
         return f"{made}. {advice}"
     known = "" if np.isnan(seen.usual_error) else f" {_known(seen, '')}"
+    if np.isnan(seen.worst_rhat):
+        return (
+            f"{made}: the effective sample size is at least {seen.worst_ess:.0f}, but R-hat needs "
+            "two chains of a direction. Whether another chain would find the same is not known."
+        )
     return (
         f"{made}, and they are good: R-hat is at most {seen.worst_rhat:.3f}, the effective sample "
         f"size at least {seen.worst_ess:.0f}.{known}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb import __version__
 from pasb.posterior.fitted import Fitted
+from pasb.posterior.splits import Splits
 from pasb.storage.whole_file import temporary_name
 
 if TYPE_CHECKING:
@@ -24,31 +25,13 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     import xarray
 
     draws, watched = fitted.draws, fitted.watched
-    chains = {
-        "chain": np.arange(draws.n_chains),
-        "draw": np.arange(draws.n_draws),
-        "direction": ("chain", np.array(draws.directions)),
-    }
-    posterior = xarray.Dataset(
-        {
-            **parameters_by_name(fitted),
-            "order": ((*SAMPLED, "stick"), draws.order),
-            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
-        },
-        coords={
-            **chains,
-            "category": fitted.classes,
-            "feature": fitted.feature_names,
-            "stick": np.arange(1, len(fitted.classes) + 1),
-            "row": watched.row,
-        },
-    )
+    posterior = posterior_dataset(fitted)
     stats = xarray.Dataset(
         {
-            "lp": (SAMPLED, draws.log_likelihood),
+            "log_likelihood_sum": (SAMPLED, draws.log_likelihood),
             **{name: (SAMPLED, counts) for name, counts in draws.statistics.items()},
         },
-        coords=chains,
+        coords=_chains(fitted),
     )
     observed = xarray.Dataset({"y": (("row",), watched.category)}, coords={"row": watched.row})
     for group in (posterior, stats, observed):
@@ -60,6 +43,43 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     return xarray.DataTree.from_dict(
         {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
     )
+
+
+def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
+    """Parameters, orders and probabilities of the watched rows, with names."""
+    import xarray
+
+    draws, watched = fitted.draws, fitted.watched
+    splits = Splits.of(fitted)
+    kept = splits.kept(len(fitted.classes))
+    each = splits.each[:kept]
+    return xarray.Dataset(
+        {
+            **parameters_by_name(fitted, splits),
+            "order": ((*SAMPLED, "stick"), draws.order),
+            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
+        },
+        coords={
+            **_chains(fitted),
+            "category": fitted.classes,
+            "split": [split.label(fitted) for split in each],
+            "split_class": ("split", fitted.classes[[split.category for split in each]]),
+            "split_probability": ("split", splits.share[:kept]),
+            "feature": fitted.feature_names,
+            "stick": np.arange(1, len(fitted.classes) + 1),
+            "row": watched.row,
+        },
+    )
+
+
+def _chains(fitted: Fitted) -> dict[str, Any]:
+    """Coordinates of all that was drawn."""
+    draws = fitted.draws
+    return {
+        "chain": np.arange(draws.n_chains),
+        "draw": np.arange(draws.n_draws),
+        "direction": ("chain", np.array(draws.directions)),
+    }
 
 
 def write_tree(tree: xarray.DataTree, path: Path) -> None:
@@ -103,20 +123,21 @@ def _refuse_open(path: Path) -> None:
         ) from error
 
 
-def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArray]]:
-    """Kept parameters with the names of their axes; NaN where a class is the reference.
+def parameters_by_name(
+    fitted: Fitted, splits: Splits
+) -> dict[str, tuple[tuple[str, ...], NDArray]]:
+    """Kept parameters by what they mean, with the names of their axes.
 
-    A parameter whose last axis is the covariates is split into its intercept and its
-    slopes, both on the scale of X; where its columns are those of a kernel, into its
-    intercept and the coefficients of the bases.
+    NaN in draws that do not have a split. A parameter whose last axis is the covariates is
+    separated into its intercept and its slopes, both on the scale of X; where its columns are
+    those of a kernel, into its intercept and the coefficients of the bases.
     """
     draws, axes = fitted.draws, fitted.binary.axes
     out: dict[str, tuple[tuple[str, ...], NDArray]] = {}
     for name, values in draws.parameters.items():
         own = axes.get(name, tuple(f"{name}_axis_{k}" for k in range(values.ndim - 3)))
-        dims = (*SAMPLED, "category", *own)
-        reference = draws.order[:, :, -1, None] == np.arange(len(fitted.classes))
-        known = np.where(_like(reference, values), np.nan, values)
+        dims = (*SAMPLED, "split", *own)
+        known = _by_split(values, splits, len(fitted.classes))
         prefix = "" if name == "coef" else f"{name}_"
         if own and own[-1] == "column" and not fitted.columns_are_features:
             out[f"{prefix}intercept"] = (dims[:-1], known[..., 0])
@@ -130,6 +151,11 @@ def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArr
     return out
 
 
-def _like(reference: NDArray[np.bool_], values: NDArray) -> NDArray[np.bool_]:
-    """Append axes so that (chain, draw, category) flags broadcast over a parameter."""
-    return reference.reshape(reference.shape + (1,) * (values.ndim - reference.ndim))
+def _by_split(values: NDArray[np.float64], splits: Splits, n_classes: int) -> NDArray[np.float64]:
+    """Parameters (chain, draw, category, ...) as (chain, draw, split, ...)."""
+    kept = splits.kept(n_classes)
+    out = np.full((*values.shape[:2], kept, *values.shape[3:]), np.nan)
+    for k in range(kept):
+        chosen = splits.draws_with(k)
+        out[chosen, k] = values[chosen, splits.each[k].category]
+    return out

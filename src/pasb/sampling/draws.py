@@ -68,7 +68,10 @@ class Draws:
 
     def of_chain(self, chain: int) -> Draws:
         """One of the chains, as views."""
-        only = slice(chain, chain + 1)
+        return self.of_chains(slice(chain, chain + 1))
+
+    def of_chains(self, only: slice) -> Draws:
+        """Some of the chains, as views."""
         return replace(
             self,
             parameters={name: values[only] for name, values in self.parameters.items()},
