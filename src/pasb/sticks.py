@@ -172,6 +172,35 @@ def probabilities_of_draws(log_success, log_failure, reverse, orders, out):
             p[i] = vector_exp(gone_on[i])
 
 
+LEAST_PROBABILITY = 1e-307  # of a category, so that its logarithm is finite
+
+
+@elementwise
+def break_sticks(success, failure, bounds, reverse, orders, out):
+    """Category probabilities of rows under many draws side by side.
+
+    `success` and `failure` are (sticks, rows, draws), or more draws than are asked for. Draws
+    ``bounds[k]`` to ``bounds[k + 1]`` have the order ``orders[k]`` and stop on failure where
+    ``reverse[k]``. `out` is (rows, categories, draws). Rows do not see each other.
+    """
+    n_categories = out.shape[1]
+    for i in range(out.shape[0]):
+        for k in range(orders.shape[0]):
+            start, stop = bounds[k], bounds[k + 1]
+            left = out[i, orders[k, n_categories - 1], start:stop]
+            for d in range(left.size):
+                left[d] = 1.0
+            for j in range(n_categories - 1):
+                accept = (failure if reverse[k] else success)[j, i, start:stop]
+                reject = (success if reverse[k] else failure)[j, i, start:stop]
+                p = out[i, orders[k, j], start:stop]
+                for d in range(left.size):
+                    p[d] = max(left[d] * accept[d], LEAST_PROBABILITY)
+                    left[d] *= reject[d]
+            for d in range(left.size):
+                left[d] = max(left[d], LEAST_PROBABILITY)
+
+
 def simulate_categories(
     log_success: ArrayLike,
     log_failure: ArrayLike,
