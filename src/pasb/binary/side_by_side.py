@@ -1,9 +1,9 @@
 """Probabilities of success under many draws side by side: what predictions of a few rows take.
 
-Samplers have the rows of a block side by side in memory, and one coefficient vector after the other.
-Here it is the other way round: `BLOCK` draws are side by side, and one row comes after the other. So
-the time of a prediction is proportional to its rows, from one on, and what is computed for a row does
-not depend on the others.
+Samplers have the rows of a block side by side in memory, and one coefficient vector after the
+other. Here it is the other way round: `BLOCK` draws are side by side, and one row comes after the
+other. So the time of a prediction is proportional to its rows, from one on, and what is computed
+for a row does not depend on the others.
 
 Results are probabilities, not logs, each in full relative precision down to about 1e-300.
 """
@@ -46,7 +46,7 @@ class Experts(NamedTuple):
         """
         place = np.argsort(-weight, axis=2, kind="stable")
         weight = np.take_along_axis(weight, place, axis=2)
-        n_draws, n_sticks, n_experts, n_layers, n_columns = coef.shape
+        n_draws, n_sticks, n_experts, n_layers, _ = coef.shape
         by_layer = [
             vector_blocks(np.take_along_axis(coef[..., t, :], place[..., None], axis=2))
             for t in range(n_layers)

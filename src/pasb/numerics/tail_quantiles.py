@@ -147,7 +147,7 @@ def _lowest(values, sign, k, bound, n_below, below):
 
 @kernel
 def _neighbours(a, n, k):
-    """The order statistics k and k + 1, from 0, of the first n entries of `a`, which it permutes."""
+    """The order statistics k and k + 1, from 0, of the first n entries of `a`; permutes them."""
     select(a, 0, n - 1, k)
     following = np.inf
     for i in range(k + 1, n):
@@ -157,9 +157,9 @@ def _neighbours(a, n, k):
 
 @kernel
 def select(a, first, last, k):
-    """Permute ``a[first]`` to ``a[last]`` until none before place k is greater and none behind less.
+    """Permute ``a[first]`` to ``a[last]`` until none before place k is greater, none behind less.
 
-    Quickselect; unsigned numbers of places, because Numba takes others to be negative perhaps.
+    Quickselect. Places are unsigned: Numba looks whether others are negative.
     """
     left, right, place, one = np.uint64(first), np.uint64(last), np.uint64(k), np.uint64(1)
     while left < right:

@@ -69,7 +69,8 @@ def compacted(fitted: Fitted, n: int, X: ArrayLike | None) -> tuple[Draws, Compa
     total = draws.n_chains * draws.n_draws
     if not isinstance(n, Integral) or isinstance(n, bool) or not 1 <= n <= total:
         raise ValueError(
-            f"n must be a positive integer up to {total}, the number of draws of all chains; got {n!r}"
+            f"n must be a positive integer up to {total}, the number of draws of all chains; "
+            f"got {n!r}"
         )
     rows = fitted.watched.inner if X is None else fitted.inner_rows(X)
     table = rows[:]

@@ -157,7 +157,8 @@ class Diagnostics:
         if any(arrays[f"{prefix}_{name}"].dtype != np.float64 for name in names):
             raise ValueError("the diagnostics are not numbers")
         each = {name: cls.from_arrays(arrays, shape, (), f"{prefix}_{name}") for name in directions}
-        return cls(rhat, ess, *map(float, likelihood), ChainError(se, df), each)
+        rhat_likelihood, ess_likelihood = map(float, likelihood)
+        return cls(rhat, ess, rhat_likelihood, ess_likelihood, ChainError(se, df), each)
 
     @property
     def worst_rhat(self) -> float:

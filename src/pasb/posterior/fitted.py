@@ -144,20 +144,19 @@ class Fitted:
     def watched_probabilities(self) -> NDArray[np.float64]:
         """Probabilities of the watched rows, (chain, draw, row, category)."""
         draws = self.draws
-        # a few chains at a time: a predictor holds copies of parameters
+        # a few chains at a time, because a predictor holds copies of parameters; and always the
+        # same way, because ranks of equal draws must not depend on how many there are
         step = max(1, DRAWS_AT_ONCE // draws.n_draws)
-        parts = [
-            self._predictor(slice(k, k + step)).samples(self.watched.inner)
-            for k in range(0, draws.n_chains, step)
-        ]
-        flat = np.concatenate(parts)
+        starts = range(0, draws.n_chains, step)
+        some = [replace(self._predictor(slice(k, k + step)), least_draws=1) for k in starts]
+        flat = np.concatenate([predictor.samples(self.watched.inner) for predictor in some])
         return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
 
     def good_enough(self) -> bool:
         """Whether R-hat and effective sample size in `diagnostics` are within the limits.
 
         Quick where they are not: it begins with what looks worst and ends with the first quantity
-        outside. The draws may be views of those of a run; they are not copied.
+        outside. The draws may be views of those of a run; only a few are copied at a time.
         """
         draws, met = self.draws, self.limits.met
         by_direction = [draws.of_direction(name) for name in self.directions]

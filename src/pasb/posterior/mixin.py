@@ -16,15 +16,21 @@ from pasb.posterior.frames import by_direction, native_frame
 if TYPE_CHECKING:
     import xarray
 
+    from pasb.posterior.compact import Compactness
     from pasb.posterior.diagnostics import Diagnostics
     from pasb.posterior.fitted import Fitted
     from pasb.sampling.draws import Draws
+    from pasb.sticks import Direction
 
 
 class PosteriorMixin:
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
     diagnostics_: Diagnostics
+    draws_: Draws
+    orders_: dict[Direction, NDArray]
+    order_: NDArray
+    compactness_: Compactness
     _tree: tuple[Draws, xarray.DataTree] | None = None  # of these draws
 
     @property

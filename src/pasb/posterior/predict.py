@@ -28,7 +28,7 @@ from pasb.sticks import probabilities_of_draws
 
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of a few arrays
 BLOCKS_AT_ONCE = 4  # coefficients are copied once for all their rows
-LEAST_DRAWS = 64  # side by side; there is room for 256
+LEAST_DRAWS = 64  # that are put side by side; they take the time of 256
 TILES_AT_ONCE = 16  # of rows, for a thread
 
 Intervals = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
@@ -45,17 +45,20 @@ class Predictor:
         Which draws break sticks in reverse.
     parameters : dict of arrays of shape (n_draws, n_categories, ...)
     orders : array of shape (n_draws, n_categories)
+    least_draws : int
+        With fewer, rows are side by side.
     """
 
     model: BinaryModel
     reverse: NDArray[np.bool_]
     parameters: dict[str, NDArray[np.float64]]
     orders: NDArray[np.int64]
+    least_draws: int = LEAST_DRAWS
 
     @cached_property
     def laid_out(self) -> LaidOut | None:
         """The draws side by side, if they are to be."""
-        if len(self.orders) < LEAST_DRAWS:
+        if len(self.orders) < self.least_draws:
             return None
         return LaidOut.of(self.model, self.reverse, self.parameters, self.orders)
 
