@@ -71,7 +71,12 @@ def vector_blocks(coef: NDArray[np.float64]) -> NDArray[np.float64]:
     The axes between the first and the last become one.
     """
     flat = coef.reshape(len(coef), -1, coef.shape[-1])
-    return np.stack([blocked(flat[:, k]) for k in range(flat.shape[1])])
+    first = blocked(flat[:, 0])
+    out = np.empty((flat.shape[1], *first.shape))
+    out[0] = first
+    for k in range(1, len(out)):
+        out[k] = blocked(flat[:, k])
+    return out
 
 
 @kernel

@@ -26,7 +26,7 @@ from pasb.sticks import Direction
 
 MOST_WATCHED = 24  # rows
 MOST_PREDICTORS = 4  # that are kept with draws
-DRAWS_AT_ONCE = 1024  # of which diagnostics copy parameters
+DRAWS_AT_ONCE = 512  # whose parameters diagnostics copy
 
 
 class WatchedRows(NamedTuple):
@@ -143,14 +143,18 @@ class Fitted:
 
     def watched_probabilities(self) -> NDArray[np.float64]:
         """Probabilities of the watched rows, (chain, draw, row, category)."""
-        draws = self.draws
-        # a few chains at a time, because a predictor holds copies of parameters; and always the
-        # same way, because ranks of equal draws must not depend on how many there are
-        step = max(1, DRAWS_AT_ONCE // draws.n_draws)
-        starts = range(0, draws.n_chains, step)
-        some = [replace(self._predictor(slice(k, k + step)), least_draws=1) for k in starts]
-        flat = np.concatenate([predictor.samples(self.watched.inner) for predictor in some])
-        return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
+        draws, inner = self.draws, self.watched.inner
+        if self.predictor_type is not Predictor:  # a device does all at once
+            flat = self._predictor(slice(None)).samples(inner)
+            return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
+        out = np.empty((draws.n_chains, draws.n_draws, len(inner), len(self.classes)))
+        for chain in range(draws.n_chains):
+            for start in range(0, draws.n_draws, DRAWS_AT_ONCE):
+                some = slice(start, start + DRAWS_AT_ONCE)
+                predictor = self._predictor(slice(chain, chain + 1), some)
+                # in one way, whatever their number: ranks tell draws apart by the last digit
+                out[chain, some] = replace(predictor, least_draws=1).samples(inner)
+        return out
 
     def good_enough(self) -> bool:
         """Whether R-hat and effective sample size in `diagnostics` are within the limits.
