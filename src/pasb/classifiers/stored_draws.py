@@ -16,7 +16,7 @@ MOST_GROWTH = 64  # from the numbers in a file to those in memory
 
 def packed(parameters: Mapping[str, NDArray]) -> dict[str, NDArray]:
     """Arrays for a file, by their names there."""
-    arrays = {f"draws_{name}": _single(values) for name, values in parameters.items()}
+    arrays = {f"draws_{name}": _single(parameters[name]) for name in sorted(parameters)}
     if "weight" in parameters:
         used = parameters["weight"] != 0
         if used.size <= MOST_GROWTH * np.count_nonzero(used):
