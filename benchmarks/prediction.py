@@ -123,7 +123,13 @@ def wide_model(n_classes: int = 26, n_features: int = 100, n_draws: int = 1000) 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = StickLogisticClassifier(
-            n_chains=4, n_warmup=0, n_draws=1, n_swaps=1, moves="gibbs", n_jobs=1, random_state=1
+            n_chains=4,
+            n_warmup=0,
+            n_draws=1,
+            n_swaps=1,
+            order=list(range(n_classes)),
+            n_jobs=1,
+            random_state=1,
         ).fit(X, y)
     shape = (4, n_draws)
     orders = rng.permuted(np.broadcast_to(np.arange(n_classes), (*shape, n_classes)), axis=2)

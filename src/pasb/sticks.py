@@ -176,29 +176,34 @@ LEAST_PROBABILITY = 1e-307  # of a category, so that its logarithm is finite
 
 
 @elementwise
-def break_sticks(success, failure, bounds, reverse, orders, out):
+def break_sticks(success, failure, n_forward, bounds, orders, first, out):
     """Category probabilities of rows under many draws side by side.
 
-    `success` and `failure` are (sticks, rows, draws), or more draws than are asked for. Draws
-    ``bounds[k]`` to ``bounds[k + 1]`` have the order ``orders[k]`` and stop on failure where
-    ``reverse[k]``. `out` is (rows, categories, draws). Rows do not see each other.
+    `success` and `failure` are (sticks, rows, draws), perhaps with more draws than count; they are
+    overwritten. The first `n_forward` draws stop on success, the others on failure. Draws
+    ``bounds[k]`` to ``bounds[k + 1]`` have the order ``orders[k]``. `out` is (rows, categories,
+    draws), and these draws begin at place `first`. Rows do not see each other.
     """
-    n_categories = out.shape[1]
-    for i in range(out.shape[0]):
+    n_rows, n_categories, _ = out.shape
+    n_draws = bounds[-1]
+    left = np.empty(n_draws)
+    for i in range(n_rows):
+        for d in range(n_draws):
+            left[d] = 1.0
+        for j in range(n_categories - 1):
+            p, q = success[j, i], failure[j, i]
+            for d in range(n_forward):
+                p[d], left[d] = max(left[d] * p[d], LEAST_PROBABILITY), left[d] * q[d]
+            for d in range(n_forward, n_draws):
+                p[d], left[d] = max(left[d] * q[d], LEAST_PROBABILITY), left[d] * p[d]
+            for k in range(orders.shape[0]):
+                category = orders[k, j]
+                for d in range(bounds[k], bounds[k + 1]):
+                    out[i, category, first + d] = p[d]
         for k in range(orders.shape[0]):
-            start, stop = bounds[k], bounds[k + 1]
-            left = out[i, orders[k, n_categories - 1], start:stop]
-            for d in range(left.size):
-                left[d] = 1.0
-            for j in range(n_categories - 1):
-                accept = (failure if reverse[k] else success)[j, i, start:stop]
-                reject = (success if reverse[k] else failure)[j, i, start:stop]
-                p = out[i, orders[k, j], start:stop]
-                for d in range(left.size):
-                    p[d] = max(left[d] * accept[d], LEAST_PROBABILITY)
-                    left[d] *= reject[d]
-            for d in range(left.size):
-                left[d] = max(left[d], LEAST_PROBABILITY)
+            category = orders[k, n_categories - 1]
+            for d in range(bounds[k], bounds[k + 1]):
+                out[i, category, first + d] = max(left[d], LEAST_PROBABILITY)
 
 
 def simulate_categories(

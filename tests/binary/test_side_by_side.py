@@ -9,7 +9,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from pasb.binary import Logistic, Robit, Softplus
-from pasb.numerics.rows import BLOCK, TILE, padded
+from pasb.binary.side_by_side import n_lanes
+from pasb.numerics.rows import TILE, padded
 
 N_DRAWS, N_STICKS, N_COLUMNS = 300, 2, 6
 
@@ -17,7 +18,7 @@ N_DRAWS, N_STICKS, N_COLUMNS = 300, 2, 6
 def probabilities(model, parameters, X):
     """Success and failure by the package, (stick, row, draw)."""
     layout = model.side_by_side(parameters)
-    success, failure = np.empty((2, N_STICKS, len(X), -(-N_DRAWS // BLOCK) * BLOCK))
+    success, failure = np.empty((2, N_STICKS, len(X), n_lanes(N_DRAWS)))
     wide = padded(X, -(-X.shape[1] // TILE) * TILE)
     model.stick_probabilities(layout, wide, success, failure)
     return success[..., :N_DRAWS], failure[..., :N_DRAWS]

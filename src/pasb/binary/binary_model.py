@@ -229,7 +229,7 @@ class BinaryModel(BaseEstimator, ABC):
         success: NDArray[np.float64],
         failure: NDArray[np.float64],
     ) -> None:
-        """Probabilities of success and failure into (sticks, rows, n_blocks x BLOCK) arrays.
+        """Probabilities of success and failure into (sticks, rows, lanes) arrays.
 
         `layout` comes from `side_by_side`; `X` is (rows, padded columns).
         """

@@ -28,8 +28,10 @@ from pasb.sticks import probabilities_of_draws
 
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of a few arrays
 BLOCKS_AT_ONCE = 4  # coefficients are copied once for all their rows
-LEAST_DRAWS = 64  # that are put side by side; they take the time of 256
-TILES_AT_ONCE = 16  # of rows, for a thread
+LEAST_DRAWS = 64  # that are put side by side
+ROWS_OF_A_TILE = 16  # share what is loaded of parameters that do not fit into the cache
+MOST_NUMBERS = 2**23  # 64 MB, if a tile takes more than `NUMBERS_AT_ONCE`
+TILES_AT_ONCE = 16  # for a thread
 
 Intervals = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
@@ -128,7 +130,8 @@ class Predictor:
 
     def _for_each_tile(self, fill: Callable[[slice], None], n_rows: int, n_jobs: int) -> None:
         """Call `fill` for a few rows at a time."""
-        tile = max(1, NUMBERS_AT_ONCE // self.orders.size)
+        at_once = max(NUMBERS_AT_ONCE, min(MOST_NUMBERS, ROWS_OF_A_TILE * self.orders.size))
+        tile = max(1, at_once // self.orders.size)
 
         def fill_some(rows: slice) -> None:
             for start in range(rows.start, rows.stop, tile):
