@@ -34,6 +34,8 @@ def test_draws_and_predictions_are_those_of_the_cpu():
     assert_same(here, there)
     np.testing.assert_allclose(here.predict_proba(X), there.predict_proba(X), rtol=1e-9)
     np.testing.assert_allclose(here.sample_proba(X), there.sample_proba(X), rtol=1e-9)
+    frames = here.predict_frame(X, n_draws=2), there.predict_frame(X, n_draws=2)
+    np.testing.assert_allclose(*(frame.iloc[:, 1:] for frame in frames), rtol=1e-9)
     for name, counts in there.draws_.statistics.items():
         np.testing.assert_array_equal(counts, here.draws_.statistics[name])
 

@@ -89,6 +89,14 @@ def test_everything_can_be_asked_of_it(model):
     assert "compactness_" not in vars(small.fit(X, Y))
 
 
+def test_the_command_line_shows_it(model):
+    from pasb.cli.printing import convergence_rows
+
+    small = model.compact(20)
+    assert convergence_rows(small)[-1] == ("compact form", str(small.compactness_))
+    assert "compact form" not in dict(convergence_rows(model))
+
+
 @pytest.mark.parametrize("n", [0, -1, 1000, 2.5, "10", True, None])
 def test_number_of_draws(model, n):
     with pytest.raises(ValueError, match=r"n must be a positive integer up to [24]00"):
@@ -120,7 +128,7 @@ class TestFiles:
         assert again.by_direction.keys() == model.diagnostics_.by_direction.keys()
 
     def test_a_file_without_diagnostics_can_be_read(self, model, tmp_path):
-        """As the first version wrote it."""
+        """As older versions wrote it."""
         model.save(tmp_path / "model.pasb")
         meta, arrays = store.read(tmp_path / "model.pasb", "model")
         arrays = {k: v for k, v in arrays.items() if not k.startswith("diagnostics_")}

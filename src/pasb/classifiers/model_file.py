@@ -165,7 +165,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
     if arrays.keys() != _arrays_of(model).keys():
         raise ValueError("its arrays are not those of such a model")
     _check(model)
-    # files of the first version had no diagnostics
+    # older files have no diagnostics
     model._after_sampling(warn=False, known=_diagnostics(model, diagnosed) if diagnosed else None)
     return model
 

@@ -29,7 +29,7 @@ from pasb.sticks import probabilities_of_draws
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of a few arrays
 BLOCKS_AT_ONCE = 4  # coefficients are copied once for all their rows
 LEAST_DRAWS = 64  # that are put side by side
-ROWS_OF_A_TILE = 16  # share what is loaded of parameters that do not fit into the cache
+ROWS_OF_A_TILE = 32  # share what is loaded of parameters that do not fit into the cache
 MOST_NUMBERS = 2**23  # 64 MB, if a tile takes more than `NUMBERS_AT_ONCE`
 TILES_AT_ONCE = 16  # for a thread
 
