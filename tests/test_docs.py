@@ -50,6 +50,7 @@ def test_the_two_commands_are_there():
         "docs/method.md",
         "docs/trust.md",
         "docs/paper.md",
+        "docs/serving.md",
         "docs/speed.md",
         "docs/calibration.md",
     ],

@@ -172,6 +172,40 @@ def probabilities_of_draws(log_success, log_failure, reverse, orders, out):
             p[i] = vector_exp(gone_on[i])
 
 
+LEAST_PROBABILITY = 1e-307  # of a category, so that its logarithm is finite
+
+
+@elementwise
+def break_sticks(success, failure, n_forward, bounds, orders, first, out):
+    """Category probabilities of rows under many draws side by side.
+
+    `success` and `failure` are (sticks, rows, draws), perhaps with more draws than count; they are
+    overwritten. The first `n_forward` draws stop on success, the others on failure. Draws
+    ``bounds[k]`` to ``bounds[k + 1]`` have the order ``orders[k]``. `out` is (rows, categories,
+    draws), and these draws begin at place `first`. Rows do not see each other.
+    """
+    n_rows, n_categories, _ = out.shape
+    n_draws = bounds[-1]
+    left = np.empty(n_draws)
+    for i in range(n_rows):
+        for d in range(n_draws):
+            left[d] = 1.0
+        for j in range(n_categories - 1):
+            p, q = success[j, i], failure[j, i]
+            for d in range(n_forward):
+                p[d], left[d] = max(left[d] * p[d], LEAST_PROBABILITY), left[d] * q[d]
+            for d in range(n_forward, n_draws):
+                p[d], left[d] = max(left[d] * q[d], LEAST_PROBABILITY), left[d] * p[d]
+            for k in range(orders.shape[0]):
+                category = orders[k, j]
+                for d in range(bounds[k], bounds[k + 1]):
+                    out[i, category, first + d] = p[d]
+        for k in range(orders.shape[0]):
+            category = orders[k, n_categories - 1]
+            for d in range(bounds[k], bounds[k + 1]):
+                out[i, category, first + d] = max(left[d], LEAST_PROBABILITY)
+
+
 def simulate_categories(
     log_success: ArrayLike,
     log_failure: ArrayLike,

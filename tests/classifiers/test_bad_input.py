@@ -346,7 +346,7 @@ class TestAfterFit:
 
     @pytest.mark.parametrize("n_draws", [0, -1, 21, 2.5, "3"])
     def test_number_of_draws(self, fitted, n_draws):
-        with pytest.raises(ValueError, match="n_draws must be from 1 to 20, not"):
+        with pytest.raises(ValueError, match="n_draws must be a positive integer up to 20"):
             fitted.sample_proba(X, n_draws=n_draws)
 
     @pytest.mark.parametrize("interval", [0, 1, -0.1, 90, np.nan, "wide"])

@@ -178,9 +178,13 @@ class TestProbabilities:
     def test_some_draws_are_spread_over_both_directions(self, both):
         every = both.sample_proba(NEW)
         assert every.shape == (4 * N_DRAWS, len(NEW), 3)
-        chosen = np.linspace(0, len(every) - 1, 7).astype(int)
-        np.testing.assert_array_equal(both.sample_proba(NEW, n_draws=7), every[chosen])
-        with pytest.raises(ValueError, match=f"n_draws must be from 1 to {4 * N_DRAWS}"):
+        for n in (2, 4, 7, 40):
+            chosen = both.draws_.spread(n)
+            some = both.sample_proba(NEW, n_draws=n)
+            np.testing.assert_allclose(some, every[chosen], rtol=1e-9, atol=1e-14)
+            n_forward = np.count_nonzero(chosen < 2 * N_DRAWS)
+            assert n_forward in (n // 2, -(-n // 2))
+        with pytest.raises(ValueError, match=f"positive integer up to {4 * N_DRAWS}"):
             both.sample_proba(NEW, n_draws=4 * N_DRAWS + 1)
 
     def test_a_row_does_not_depend_on_the_others(self, both):

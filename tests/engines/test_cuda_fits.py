@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from pasb import SoftplusClassifier, StackedSoftplusClassifier, fit_together, lo
 from pasb.binary.softplus import Softplus
 from pasb.errors import DivergenceError, EngineError, TimeBudgetError
 from pasb.numerics.rows import Rows
+from pasb.posterior.predict import Predictor
 from pasb.sampling.problem import Problem, Schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -24,6 +27,16 @@ def assert_same(here, there):
     for name, values in here.draws_.parameters.items():
         other = there.draws_.parameters[name]
         np.testing.assert_allclose(values, other, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def test_intervals_on_the_device():
+    fitted = SoftplusClassifier(engine="cuda", **SHORT | {"n_draws": 3}).fit(X, Y).fitted_
+    inner = fitted.columns(X)
+    here = replace(fitted, predictor_type=Predictor, draws=fitted.draws.thinned(3)).predictor()
+    for n in (1, 9):
+        there = fitted.predictor().intervals(inner[:n], (0.1, 0.9))
+        for own, other in zip(here.intervals(inner[:n], (0.1, 0.9)), there, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-9)
 
 
 def test_draws_and_predictions_are_those_of_the_cpu():

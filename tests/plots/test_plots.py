@@ -35,9 +35,12 @@ def model(data):
 
 @pytest.fixture(autouse=True)
 def settings_stay():
+    from matplotlib import pyplot
+
     before = dict(matplotlib.rcParams)
     yield
     assert dict(matplotlib.rcParams) == before
+    pyplot.close("all")
 
 
 def words(figure) -> list[str]:
@@ -203,14 +206,16 @@ def test_without_matplotlib_the_error_says_how_to_get_it(model, data, monkeypatc
             draw()
 
 
-def test_pyplot_is_not_used():
+def test_on_a_given_figure_pyplot_is_not_used():
     code = (
         "import pasb, warnings, sys; warnings.simplefilter('ignore')\n"
+        "from matplotlib.figure import Figure\n"
         "from pasb import plots\n"
         "X, y = [[0.], [1.], [2.], [3.]], ['a', 'b', 'a', 'b']\n"
         "m = pasb.StickLogisticClassifier(n_chains=1, n_warmup=5, n_draws=5).fit(X, y)\n"
-        "plots.trace(m); plots.order_posterior(m); plots.coefficients(m)\n"
-        "plots.reliability(m, X, y)\n"
+        "for draw in plots.trace, plots.order_posterior, plots.coefficients:\n"
+        "    draw(m, figure=Figure())\n"
+        "plots.reliability(m, X, y, ax=Figure().add_subplot())\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

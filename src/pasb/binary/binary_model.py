@@ -215,12 +215,41 @@ class BinaryModel(BaseEstimator, ABC):
         `pasb.numerics.rows.blocked`.
         """
 
+    def side_by_side(self, parameters: Mapping[str, NDArray]) -> tuple[NDArray, ...] | None:
+        """Parameters (draw, stick, ...) as `stick_probabilities` takes them.
+
+        None where the model has no such way: predictions then go by `log_probabilities`.
+        """
+        return None
+
+    def stick_probabilities(
+        self,
+        layout: tuple[NDArray, ...],
+        X: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        """Probabilities of success and failure into (sticks, rows, lanes) arrays.
+
+        `layout` comes from `side_by_side`; `X` is (rows, padded columns).
+        """
+        raise NotImplementedError
+
     def penalised_fits(self, rows: Rows) -> PenalisedFits:
         """Fits of these rows, with a work space of their own; only where `has_fits`."""
         raise NotImplementedError
 
     def without_inactive(self, parameters: Mapping[str, NDArray]) -> Parameters:
         """Kept parameters, over any leading axes, with what is inactive turned off."""
+        return dict(parameters)
+
+    def without_negligible(
+        self, parameters: Mapping[str, NDArray], X: NDArray[np.float64]
+    ) -> Parameters:
+        """Kept parameters (draw, category, ...) without parts that hardly matter to any row of `X`.
+
+        What is left out must not matter much to training rows either.
+        """
         return dict(parameters)
 
     def n_hyperplanes(self, parameters: Mapping[str, NDArray]) -> int:

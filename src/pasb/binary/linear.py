@@ -30,6 +30,7 @@ from pasb.binary.linear_kernels import (
 from pasb.binary.linear_sums import sum_logs
 from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.scout import Scout, scout
+from pasb.binary.side_by_side import exponentials_of, stick_predictors, vector_blocks
 from pasb.binary.stretch import stretch
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
@@ -92,6 +93,26 @@ class LinearModel(BinaryModel):
         self.link(eta, log_failure)
         shape = (n_draws, n_categories, -1)
         return eta.reshape(shape), log_failure.reshape(shape)
+
+    def side_by_side(self, parameters: Mapping[str, NDArray]) -> tuple[NDArray, ...]:  # noqa: D102
+        return (vector_blocks(parameters["coef"]),)
+
+    def stick_probabilities(  # noqa: D102
+        self,
+        layout: tuple[NDArray, ...],
+        X: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        stick_predictors(*layout, X, success)
+        self.probabilities(success, failure)
+
+    def probabilities(self, eta: NDArray[np.float64], failure: NDArray[np.float64]) -> None:
+        """Turn linear predictors into probabilities; `eta` becomes that of success."""
+        n = eta.shape[-1]
+        self.link(eta.reshape(-1, n), failure.reshape(-1, n))
+        exponentials_of(eta.ravel())
+        exponentials_of(failure.ravel())
 
 
 class LinearSampler(PrecisionSampler, Approximable):

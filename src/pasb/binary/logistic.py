@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
+from pasb.binary.side_by_side import logistic_probabilities
 from pasb.binary.t_link import logistic_link
 from pasb.numerics.rows import Rows
 
@@ -61,6 +62,9 @@ class Logistic(LinearModel):
 
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:  # noqa: D102
         log_success_and_failure(eta, log_failure)
+
+    def probabilities(self, eta: NDArray[np.float64], failure: NDArray[np.float64]) -> None:  # noqa: D102
+        logistic_probabilities(eta.ravel(), failure.ravel())
 
 
 class LogisticSampler(LinearSampler):

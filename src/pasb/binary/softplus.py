@@ -46,8 +46,16 @@ from numpy.typing import NDArray
 
 from pasb.binary.binary_model import BinaryModel, Parameters, stacked
 from pasb.binary.precisions import GREATEST_PRECISION
+from pasb.binary.side_by_side import Experts, softplus_probabilities
 from pasb.binary.softplus_fit import LEAST_PENALTY, SoftplusFits
-from pasb.binary.softplus_link import LEAST, link_space, log_link, log_weights
+from pasb.binary.softplus_link import (
+    LEAST,
+    LINEAR_BELOW,
+    LOG_GREATEST,
+    link_space,
+    log_link,
+    log_weights,
+)
 from pasb.binary.softplus_posterior import position_of
 from pasb.binary.softplus_printed import PrintedSampler
 from pasb.binary.softplus_prior import (
@@ -61,6 +69,8 @@ from pasb.numerics.adaptation import first_record
 from pasb.numerics.rows import BLOCK, Rows, padded
 
 # mypy: disable-error-code="call-arg"
+
+NEGLIGIBLE = 1e-4  # rate of an expert that a compact model leaves out
 
 
 class Softplus(BinaryModel):
@@ -267,6 +277,18 @@ class Softplus(BinaryModel):
         shape = (n_draws, n_categories, -1)
         return log_success.reshape(shape), log_failure.reshape(shape)
 
+    def side_by_side(self, parameters: Mapping[str, NDArray]) -> tuple[NDArray, ...]:  # noqa: D102
+        return Experts.of(parameters["coef"], parameters["weight"])
+
+    def stick_probabilities(  # noqa: D102
+        self,
+        layout: tuple[NDArray, ...],
+        X: NDArray[np.float64],
+        success: NDArray[np.float64],
+        failure: NDArray[np.float64],
+    ) -> None:
+        softplus_probabilities(*layout, X, success, failure)
+
     def penalised_fits(self, rows: Rows) -> SoftplusFits:  # noqa: D102
         precision = (
             self.shape / self.first_rate if self.precision == "ard" else float(self.precision)
@@ -279,8 +301,33 @@ class Softplus(BinaryModel):
         weight = np.where(parameters["active"] > 0, parameters["weight"], 0.0)
         return {**parameters, "weight": weight}
 
+    def without_negligible(  # noqa: D102
+        self, parameters: Mapping[str, NDArray], X: NDArray[np.float64]
+    ) -> Parameters:
+        weight = parameters["weight"].copy()
+        for own, coef, active in zip(weight, parameters["coef"], parameters["active"], strict=True):
+            most = largest_rates(own, coef, X)
+            out = (active == 0) & (most < NEGLIGIBLE)
+            out &= most < most.max(axis=-1, keepdims=True)  # one must stay
+            own[out] = 0.0
+        return {**parameters, "weight": weight}
+
     def n_hyperplanes(self, parameters: Mapping[str, NDArray]) -> int:  # noqa: D102
         return int(self.n_layers) * int(active_experts(parameters).sum())
+
+
+def largest_rates(
+    weight: NDArray[np.float64], coef: NDArray[np.float64], X: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The most that experts add to the rate of a row, max of r_k q_T over the rows of `X`.
+
+    `weight` is (..., experts), `coef` (..., experts, layers, columns).
+    """
+    log_q = np.zeros((*weight.shape, len(X)))
+    for layer in np.moveaxis(coef, -2, 0):
+        x = layer @ X.T + log_q
+        log_q = np.where(x < LINEAR_BELOW, x, np.log(np.logaddexp(0, np.maximum(x, LINEAR_BELOW))))
+    return np.exp(np.minimum(log_weights(weight) + log_q.max(axis=-1), LOG_GREATEST))
 
 
 def active_experts(parameters: Mapping[str, NDArray]) -> NDArray[np.int64]:

@@ -17,7 +17,10 @@ from pasb import binary
 from pasb.binary import BinaryModel
 from pasb.classifiers.saved_pipelines import encoded_model, rebuilt_pipeline
 from pasb.classifiers.stick_classifier import StickClassifier
+from pasb.classifiers.stored_draws import packed, unpacked
 from pasb.errors import FileFormatError
+from pasb.posterior.compact import Compactness
+from pasb.posterior.diagnostics import Diagnostics
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
 from pasb.sampling.draws import Draws, Ending
 from pasb.storage import store
@@ -105,11 +108,17 @@ def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
         "ended": draws.ended,
         "encoder": encoder,
     }
-    store.write(Path(path), KIND, meta, _arrays_of(model))
+    arrays = _arrays_of(model) | model.diagnostics_.arrays()
+    compactness = getattr(model, "compactness_", None)
+    if compactness is not None:
+        meta["compactness"] = compactness.as_json()
+        arrays = {key: values for key, values in arrays.items() if not key.startswith("draws_")}
+        arrays |= packed(draws.parameters)
+    store.write(Path(path), KIND, meta, arrays)
 
 
 def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
-    """All that a file holds of a model beside its header."""
+    """What a file holds of a model beside its header and diagnostics."""
     draws = model.draws_
     return {
         "order": draws.order,
@@ -174,6 +183,10 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
     model._frame_library = str(meta["frame_library"])
+    if "compactness" in meta:
+        model.compactness_ = Compactness.from_json(meta["compactness"])
+        arrays = unpacked(arrays)
+    diagnosed = {key: arrays.pop(key) for key in [*arrays] if key.startswith("diagnostics_")}
     model._relearn(arrays)
     model._watched = WatchedRows(*(arrays[f"monitored_{key}"] for key in WatchedRows._fields))
     model.draws_ = Draws(
@@ -190,8 +203,18 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
     if arrays.keys() != _arrays_of(model).keys():
         raise ValueError("its arrays are not those of such a model")
     _check(model)
-    model._after_sampling(warn=False)
+    # older files have no diagnostics
+    model._after_sampling(warn=False, known=_diagnostics(model, diagnosed) if diagnosed else None)
     return model
+
+
+def _diagnostics(model: StickClassifier, arrays: dict[str, NDArray]) -> Diagnostics:
+    shape = len(model._watched.inner), len(model.classes_)
+    directions = model._directions if len(model._directions) > 1 else ()
+    known = Diagnostics.from_arrays(arrays, shape, directions)
+    if known.arrays().keys() != arrays.keys():
+        raise ValueError("its diagnostics are not those of such a model")
+    return known
 
 
 def _check(model: StickClassifier) -> None:

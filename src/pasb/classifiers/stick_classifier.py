@@ -27,6 +27,7 @@ from pasb.errors import ConvergenceWarning
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.numerics.rows import Rows
 from pasb.posterior.advice import advice_on
+from pasb.posterior.diagnostics import Diagnostics
 from pasb.posterior.fitted import Fitted, WatchedRows
 from pasb.posterior.limits import Limits
 from pasb.posterior.mixin import PosteriorMixin
@@ -120,6 +121,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     ) -> tuple[list[Problem], Schedule]:
         """Check and scale the data; the problem of every chain, and how long they run."""
         cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
+        self.__dict__.pop("compactness_", None)
         self._seed, self._budget = None, self._lent
         if self._lent is None and self.max_seconds is not None:
             self._budget = Budget.of(float(self.max_seconds), self._clock)
@@ -197,12 +199,11 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             draws.sort_last_two()
         self._after_sampling(warn=self._warns)
 
-    def _after_sampling(self, warn: bool = True) -> None:
+    def _after_sampling(self, warn: bool = True, known: Diagnostics | None = None) -> None:
         """Set what follows from the draws, and warn where they cannot be trusted."""
         fitted = self.fitted_
-        self.orders_ = {name: self.classes_[fitted.top_order(name)] for name in fitted.directions}
-        self.order_ = self.orders_[fitted.directions[0]]
-        self.diagnostics_ = fitted.diagnostics()
+        self.orders_, self.order_ = fitted.orders_of_classes()
+        self.diagnostics_ = fitted.diagnostics() if known is None else known
         advice = advice_on(self.draws_, self.diagnostics_, fitted.limits, self.checkpoint)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)

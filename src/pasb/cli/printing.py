@@ -102,6 +102,8 @@ def convergence_rows(model: Any) -> list[tuple[str, str]]:
     if np.isfinite(error):
         verdict = "good" if error <= ERROR_LIMIT else f"should be below {ERROR_LIMIT}"
         rows.append(("error of probabilities, 95 % of rows", f"{error:.3f} ({verdict})"))
+    if hasattr(model, "compactness_"):  # the figures above are those of all draws
+        rows.append(("compact form", str(model.compactness_)))
     return rows
 
 

@@ -1,9 +1,13 @@
 """Pictures of fitted models, with matplotlib alone.
 
-Every function draws on the axes or figure it is given, or on a new one, and returns
-it. None touches pyplot or matplotlib's settings, so they work in scripts, notebooks and
-servers alike; save a picture with ``plots.trace(model).savefig("trace.png")`` or, for
-those that return axes, ``ax.figure.savefig(...)``.
+Every function draws on the axes or figure it is given (``ax=``, ``figure=``), or on a new figure
+of pyplot, and returns it: a notebook shows it, and so does ``plt.show()``. Save a picture with
+``plots.trace(model).savefig("trace.png")`` or, for those that return axes,
+``ax.figure.savefig(...)``. On a given figure none touches pyplot, so servers need not close
+anything; none changes matplotlib's settings.
+
+A model may be a fitted scikit-learn pipeline that ends in one of the classifiers. Labels may be in
+any script: letters that no installed font has are written as code points, such as U+732B.
 
 matplotlib is optional: ``pip install 'pasb[plots]'``.
 """

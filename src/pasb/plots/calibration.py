@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.plots import style
+from pasb.plots import canvas, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def reliability(
     Parameters
     ----------
     model : fitted classifier
-        Anything with `predict_proba` and `classes_`.
+        Anything with `predict_proba` and `classes_`, pipelines included.
     X : array or data frame of shape (n_rows, n_features)
         Rows that the model was not fitted to.
     y : array of shape (n_rows,)
@@ -81,8 +81,13 @@ def reliability(
     -------
     Axes
     """
-    if ax is None:
-        ax = style.new_figure(4.6, 4.8).add_subplot()
+    for needed in ("predict_proba", "classes_"):
+        if not hasattr(model, needed):
+            raise TypeError(
+                "model must be a fitted classifier, or a fitted pipeline that ends in one; "
+                f"{type(model).__name__} has no {needed}"
+            )
+    ax = canvas.one_axes(ax, 4.6, 4.8)
     cal = Calibration.of(model.predict_proba(X), y, model.classes_, n_bins)
     ax.plot([0, 1], [0, 1], color=style.SOFT, linewidth=1.0, linestyle=(0, (4, 3)))
     held = cal.count > 0

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.plots import style
+from pasb.plots import canvas, style
+from pasb.plots.lettering import use_fonts
+from pasb.plots.subject import Subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +25,7 @@ def coefficients(
     top: int = 15,
     sticks: int = 6,
     figure: Figure | SubFigure | None = None,
+    ax: Any = None,
 ) -> Figure | SubFigure:
     """Draw the coefficients of each stick, with 50% and wider intervals.
 
@@ -33,7 +36,7 @@ def coefficients(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier, or fitted pipeline that ends in one
     interval : float, default=0.9
         Probability of the wide interval.
     top : int, default=15
@@ -42,24 +45,27 @@ def coefficients(
         Show only the first sticks.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
+    ax : array of Axes, optional
+        Where to draw instead: one for each stick.
 
     Returns
     -------
     Figure or SubFigure
     """
-    style.check_fitted(model)
+    subject = Subject.of(model)
+    model = subject.classifier
     if not 0 < interval < 1:
         raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
     order, values = _inner_coefficients(model)
     n_sticks = min(sticks, len(order) - 1)
     size = np.abs(values[:, :n_sticks].mean(axis=0)).max(axis=0)
     chosen = np.argsort(-size, kind="stable")[:top]
-    if figure is None:
-        figure = style.new_figure(2.4 + 2.6 * n_sticks, 1.4 + 0.27 * len(chosen))
-    axes = figure.subplots(1, n_sticks, squeeze=False, sharey=True)[0]
-    for stick, ax in enumerate(axes):
-        _stick(ax, model, order, stick, values[:, stick, chosen], interval)
-    _name_rows(axes[0], model, chosen)
+    size = 2.4 + 2.6 * n_sticks, 1.4 + 0.27 * len(chosen)
+    figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharey=True)
+    for stick, own in enumerate(axes[0]):
+        _stick(own, model, order, stick, values[:, stick, chosen], interval)
+    _name_rows(axes[0, 0], subject.feature_names(), chosen)
+    use_fonts(*axes[0])
     return figure
 
 
@@ -70,7 +76,7 @@ def stick_coefficients(
     order, values = _inner_coefficients(model)
     chosen = np.argsort(-np.abs(values[:, stick - 1].mean(axis=0)), kind="stable")[:top]
     _stick(ax, model, order, stick - 1, values[:, stick - 1, chosen], interval)
-    _name_rows(ax, model, chosen)
+    _name_rows(ax, model.fitted_.feature_names, chosen)
     return ax
 
 
@@ -84,8 +90,7 @@ def _inner_coefficients(model: Any) -> tuple[NDArray[np.int64], NDArray[np.float
     return order, fitted.draws.parameters["coef"][in_order][:, order[:-1], 1:]
 
 
-def _name_rows(ax: Axes, model: Any, chosen: NDArray[np.int64]) -> None:
-    names = model.fitted_.feature_names
+def _name_rows(ax: Axes, names: list[str], chosen: NDArray[np.int64]) -> None:
     ax.set_yticks(range(len(chosen)), style.pretty([names[k] for k in chosen]))
     ax.set_ylim(len(chosen) - 0.4, -0.6)
 
@@ -100,7 +105,7 @@ def _stick(
 ) -> None:
     category = order[stick]
     _panel(ax, values, interval, style.colours(len(order))[category])
-    after = [str(model.classes_[k]) for k in order[stick + 1 :]]
+    after = [style.shortened(model.classes_[k], 40) for k in order[stick + 1 :]]
     rest = " or ".join(after) if len(after) < 4 else f"the {len(after)} classes behind"
     name = style.shortened(model.classes_[category], 18)
     style.title(ax, f"{stick + 1}. {name}", f"against {rest}")

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.plots import style
+from pasb.plots import canvas, style
+from pasb.plots.lettering import use_fonts
+from pasb.plots.plane import Plane
+from pasb.plots.subject import Subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,11 +30,12 @@ def probability_map(
 
     The colour is that of the most probable class, the stronger the surer; lines mark
     where the predicted class changes. The other covariates, if any, are at their
-    medians over `X`.
+    medians over `X`, columns of text at their most frequent value.
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier, or fitted pipeline that ends in one
+        The plane of a pipeline is that of its input.
     X : array or data frame of shape (n_rows, n_features)
         Rows to show as points; they also set the limits.
     y : array of shape (n_rows,), optional
@@ -49,17 +53,15 @@ def probability_map(
     -------
     Axes
     """
-    style.check_fitted(model)
-    table = np.asarray(X, dtype=np.float64)
-    names = model.fitted_.feature_names
+    subject = Subject.of(model)
+    model, names = subject.classifier, subject.input_names(X)
     first, second = (_index(feature, names) for feature in features)
-    if ax is None:
-        ax = style.new_figure(5.4, 4.6).add_subplot()
-    across, up = _limits(table[:, first], resolution), _limits(table[:, second], resolution)
-    grid = np.tile(np.median(table, axis=0), (resolution * resolution, 1))
-    grid[:, first] = np.tile(across, resolution)
-    grid[:, second] = np.repeat(up, resolution)
-    proba = _mean_proba(model, grid, n_draws).reshape(resolution, resolution, -1)
+    points = Plane.of(X, first, second)
+    ax = canvas.one_axes(ax, 5.4, 4.6)
+    across, up = _limits(points.x, resolution), _limits(points.y, resolution)
+    grid = points.grid(np.tile(across, resolution), np.repeat(up, resolution))
+    proba = _mean_proba(model, subject.columns(grid), n_draws)
+    proba = proba.reshape(resolution, resolution, -1)
 
     palette = style.colours(len(model.classes_))
     ax.imshow(
@@ -75,12 +77,13 @@ def probability_map(
         if margin.min() < 0 < margin.max():
             ax.contour(across, up, margin, levels=[0.0], colors=style.INK, linewidths=0.9)
     if y is not None:
-        _points(ax, model.classes_, palette, table[:, first], table[:, second], np.asarray(y))
+        _points(ax, model.classes_, palette, points.x, points.y, np.asarray(y))
     style.tidy(ax)
     first_name, second_name = style.pretty([names[first], names[second]])
     ax.set_xlabel(first_name, fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(second_name, fontsize=style.LABEL, color=style.INK)
     style.title(ax, "Class probabilities", "colour: predicted class, the stronger the surer")
+    use_fonts(ax)
     return ax
 
 
@@ -102,11 +105,10 @@ def _limits(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     return np.linspace(low - margin, high + margin, n)
 
 
-def _mean_proba(model: Any, grid: NDArray[np.float64], n_draws: int) -> NDArray[np.float64]:
+def _mean_proba(model: Any, grid: Any, n_draws: int) -> NDArray[np.float64]:
     """Average over some of the draws: the colours need no more."""
-    fitted = model.fitted_
-    total = fitted.draws.n_chains * fitted.draws.n_draws
-    return fitted.predictor(min(n_draws, total)).mean(fitted.columns(grid), fitted.n_threads)
+    total = model.draws_.n_chains * model.draws_.n_draws
+    return model.predict_proba(grid, n_draws=min(n_draws, total))
 
 
 def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.plots import style
+from pasb.plots import canvas, style
+from pasb.plots.lettering import use_fonts
+from pasb.plots.subject import Subject
 from pasb.sticks import Direction
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def before_probabilities(model: Any, direction: Direction | None = None) -> NDAr
 
 
 def order_posterior(
-    model: Any, *, top: int = 8, figure: Figure | SubFigure | None = None
+    model: Any, *, top: int = 8, figure: Figure | SubFigure | None = None, ax: Any = None
 ) -> Figure | SubFigure:
     """Draw the posterior of the order in two panels.
 
@@ -55,29 +57,30 @@ def order_posterior(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier, or fitted pipeline that ends in one
     top : int, default=8
         How many orders to show.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
+    ax : array of Axes, optional
+        Where to draw instead: two for each direction.
 
     Returns
     -------
     Figure or SubFigure
     """
-    style.check_fitted(model)
+    model = Subject.of(model).classifier
     directions = model.fitted_.directions
-    if figure is None:
-        n = len(model.classes_)
-        height = float(np.clip(2.2 + 0.45 * n, 3.6, 8.0))
-        figure = style.new_figure(10.5, height * len(directions))
-    axes = figure.subplots(len(directions), 2, squeeze=False, width_ratios=(1, 1.25))
+    height = float(np.clip(2.2 + 0.45 * len(model.classes_), 3.6, 8.0))
+    size, shape = (10.5, height * len(directions)), (len(directions), 2)
+    figure, axes = canvas.panels(ax, figure, shape, size, width_ratios=(1, 1.25))
     for direction, (left, right) in zip(directions, axes, strict=True):
         order_matrix(model, left, direction)
         order_bars(model, right, top, direction)
     longest = max(right.get_xlim()[1] for right in axes[:, 1])
     for right in axes[:, 1]:  # bars of both directions on one scale
         right.set_xlim(0, longest)
+    use_fonts(*axes.ravel())
     return figure
 
 

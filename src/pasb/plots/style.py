@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.plots.lettering import readable
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import LinearSegmentedColormap
@@ -108,21 +110,14 @@ def shade(colour: str) -> LinearSegmentedColormap:
 
 
 def shortened(text: object, most: int = 22) -> str:
-    """A label cut to at most `most` characters."""
+    """A label cut to at most `most` characters, in letters that can be drawn."""
     text = str(text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return readable(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def pretty(names: Sequence[object], most: int = 30) -> list[str]:
     """Column names as one reads them: underscores become spaces."""
     return [shortened(str(name).replace("_", " "), most) for name in names]
-
-
-def check_fitted(model: Any) -> None:
-    """Raise scikit-learn's NotFittedError for a model without draws."""
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(model, "draws_")
 
 
 def rgb(colour_list: Sequence[Any]) -> NDArray[np.float64]:

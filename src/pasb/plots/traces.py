@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.plots import style
+from pasb.plots import canvas, style
+from pasb.plots.lettering import use_fonts
+from pasb.plots.subject import Subject
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +19,11 @@ MOST_POINTS = 600  # of a line; more only hide one another
 
 
 def trace(
-    model: Any, *, n_probabilities: int = 3, figure: Figure | SubFigure | None = None
+    model: Any,
+    *,
+    n_probabilities: int = 3,
+    figure: Figure | SubFigure | None = None,
+    ax: Any = None,
 ) -> Figure | SubFigure:
     """Draw the log-likelihood and a few class probabilities by draw, a colour a chain.
 
@@ -27,17 +33,19 @@ def trace(
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier, or fitted pipeline that ends in one
     n_probabilities : int, default=3
         How many class probabilities to show.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
+    ax : array of Axes, optional
+        Where to draw instead: two for each quantity.
 
     Returns
     -------
     Figure or SubFigure
     """
-    style.check_fitted(model)
+    model = Subject.of(model).classifier
     draws, seen = model.draws_, model.diagnostics_
     panels: list[tuple[str, NDArray[np.float64], float]] = [
         ("Log-likelihood", draws.log_likelihood, seen.rhat_log_likelihood)
@@ -54,15 +62,15 @@ def trace(
                     float(seen.rhat_probability[row, category]),
                 )
             )
-    if figure is None:
-        figure = style.new_figure(9.0, 0.7 + 1.55 * len(panels))
-    axes = figure.subplots(len(panels), 2, squeeze=False, width_ratios=(6, 1), sharey="row")
+    size = 9.0, 0.7 + 1.55 * len(panels)
+    grid = {"width_ratios": (6, 1), "sharey": "row"}
+    figure, axes = canvas.panels(ax, figure, (len(panels), 2), size, **grid)
     for (line_ax, density_ax), (name, values, rhat) in zip(axes, panels, strict=True):
         _lines(line_ax, values)
         _densities(density_ax, values)
         style.title(line_ax, name, f"R-hat {rhat:.2f}")
-    for ax in axes[:-1, 0]:
-        ax.tick_params(labelbottom=False)
+    for upper in axes[:-1, 0]:
+        upper.tick_params(labelbottom=False)
     axes[-1, 0].set_xlabel("draw", fontsize=style.LABEL, color=style.INK)
     if draws.n_chains <= len(style.COLOURS):
         handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -81,6 +89,7 @@ def trace(
         for line in legend.get_lines():
             line.set_linewidth(2.5)
             line.set_alpha(1.0)
+    use_fonts(*axes.ravel())
     return figure
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pasb.engines.cuda_rows import of_size
 from pasb.engines.device import THREADS, array_module, to_host, view
 from pasb.numerics.lazy_rows import Table
-from pasb.posterior.predict import Predictor
+from pasb.posterior.predict import Intervals, Predictor
 
 ROWS_AT_ONCE = 2**14
 NUMBERS_AT_ONCE = 2**26  # predictors, 512 MiB
@@ -23,8 +23,6 @@ NUMBERS_AT_ONCE = 2**26  # predictors, 512 MiB
 
 class DevicePredictor(Predictor):
     """A `Predictor` that works on a GPU."""
-
-    __slots__ = ()
 
     def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
@@ -44,9 +42,23 @@ class DevicePredictor(Predictor):
                 out[draws, rows] = to_host(part).transpose(0, 2, 1)
         return out
 
-    def _parts(self, X: Table) -> Iterator[tuple[slice, Iterator]]:
-        for first in range(0, len(X), ROWS_AT_ONCE):
-            rows = slice(first, min(first + ROWS_AT_ONCE, len(X)))
+    def intervals(self, X: Table, tails: tuple[float, float], n_jobs: int = 1) -> Intervals:
+        """Means as `mean` has them, and lower and upper quantiles, each (rows, categories)."""
+        xp = array_module()
+        mean, lower, upper = np.empty((3, len(X), self.orders.shape[1]))
+        # all draws of some rows are on the device at the same time
+        n_rows = max(1, min(ROWS_AT_ONCE, NUMBERS_AT_ONCE // self.orders.size))
+        for rows, parts in self._parts(X, n_rows):
+            every = xp.concatenate([part for _, part in parts])
+            total = every.sum(axis=0)
+            mean[rows] = to_host(total / total.sum(axis=0)).T
+            ends = to_host(xp.quantile(every, xp.asarray(tails), axis=0))
+            lower[rows], upper[rows] = ends[0].T, ends[1].T
+        return mean, lower, upper
+
+    def _parts(self, X: Table, n_rows: int = ROWS_AT_ONCE) -> Iterator[tuple[slice, Iterator]]:
+        for first in range(0, len(X), n_rows):
+            rows = slice(first, min(first + n_rows, len(X)))
             yield rows, self._of_rows(X[rows])
 
     def _of_rows(self, X: NDArray[np.float64]) -> Iterator[tuple[slice, Any]]:

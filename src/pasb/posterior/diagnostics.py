@@ -10,6 +10,7 @@ installed. `benchmarks/diagnostics.py` measures this.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,6 +126,41 @@ class Diagnostics:
             ChainError.of_average([one.error for one in each]),
             by_direction,
         )
+
+    def arrays(self, prefix: str = "diagnostics") -> dict[str, NDArray[np.float64]]:
+        """Arrays for a file, by name; `from_arrays` reads them."""
+        likelihood = np.array([self.rhat_log_likelihood, self.ess_log_likelihood])
+        own = {
+            "rhat": self.rhat_probability,
+            "ess": self.ess_probability,
+            "log_likelihood": likelihood,
+            "se": self.error.se,
+            "df": self.error.df,
+        }
+        out = {f"{prefix}_{name}": values for name, values in own.items()}
+        for direction, one in self.by_direction.items():
+            out |= one.arrays(f"{prefix}_{direction}")
+        return out
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray],
+        shape: tuple[int, int],
+        directions: Sequence[str] = (),
+        prefix: str = "diagnostics",
+    ) -> Diagnostics:
+        """From a file, of so many rows and categories; ValueError where that makes no sense."""
+        names = ("rhat", "ess", "se", "df", "log_likelihood")
+        rhat, ess, se, df, likelihood = (arrays[f"{prefix}_{name}"] for name in names)
+        shapes = [values.shape for values in (rhat, ess, se, df)]
+        if shapes != [shape] * 4 or likelihood.shape != (2,):
+            raise ValueError("the diagnostics do not fit the watched rows")
+        if any(arrays[f"{prefix}_{name}"].dtype != np.float64 for name in names):
+            raise ValueError("the diagnostics are not numbers")
+        each = {name: cls.from_arrays(arrays, shape, (), f"{prefix}_{name}") for name in directions}
+        rhat_likelihood, ess_likelihood = map(float, likelihood)
+        return cls(rhat, ess, rhat_likelihood, ess_likelihood, ChainError(se, df), each)
 
     @property
     def worst_rhat(self) -> float:

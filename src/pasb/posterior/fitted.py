@@ -26,6 +26,8 @@ from pasb.sampling.draws import Draws
 from pasb.sticks import Direction
 
 MOST_WATCHED = 24  # rows
+MOST_PREDICTORS = 4  # that are kept with draws
+DRAWS_AT_ONCE = 512  # whose parameters diagnostics copy
 
 
 class WatchedRows(NamedTuple):
@@ -110,48 +112,66 @@ class Fitted:
     checkpoint: str | os.PathLike | None = None
 
     def predictor(self, n_draws: int | None = None) -> Predictor:
-        """Probabilities from all draws, or from some, evenly spaced over all chains."""
+        """Probabilities from all draws, or from some, evenly spaced in every chain.
+
+        It is kept with the draws, since what it prepares takes longer than predicting a row.
+        """
         draws = self.draws
-        total = draws.n_chains * draws.n_draws
-        chosen: Any = slice(None)
         if n_draws is not None:
-            if not isinstance(n_draws, Integral) or not 1 <= n_draws <= total:
-                raise ValueError(f"n_draws must be from 1 to {total}, not {n_draws!r}")
-            chosen = np.linspace(0, total - 1, n_draws).astype(np.int64)
+            n_draws = _checked_number(n_draws, draws.n_chains * draws.n_draws)
+        known, key = draws.memo, (self.predictor_type, n_draws)
+        predictor = known.get(key)
+        if predictor is None or not _alike(predictor.model, self.binary):
+            chosen = slice(None) if n_draws is None else draws.spread(n_draws)
+            predictor = self._predictor(slice(None), chosen)
+            while len(known) >= MOST_PREDICTORS:  # several threads may be here
+                known.pop(next(iter(known), None), None)
+            known[key] = predictor
+        return predictor
+
+    def _predictor(self, chains: slice, chosen: Any = slice(None)) -> Predictor:
+        """From some of the draws of some chains."""
+        draws = self.draws
+
+        def flat(values: NDArray) -> NDArray:
+            own = values[chains]
+            return own.reshape(-1, *own.shape[2:])[chosen]
+
+        reverse = np.array(draws.directions)[chains] == "reverse"
         return self.predictor_type(
             model=self.binary,
-            reverse=np.repeat(np.array(draws.directions) == "reverse", draws.n_draws)[chosen],
-            parameters={
-                name: values.reshape(total, *values.shape[2:])[chosen]
-                for name, values in draws.parameters.items()
-            },
-            orders=draws.order.reshape(total, -1)[chosen],
+            reverse=np.repeat(reverse, draws.n_draws)[chosen],
+            parameters={name: flat(values) for name, values in draws.parameters.items()},
+            orders=flat(draws.order),
         )
 
     def watched_probabilities(self) -> NDArray[np.float64]:
         """Probabilities of the watched rows, (chain, draw, row, category)."""
-        flat = self.predictor().samples(self.watched.inner)
-        return flat.reshape(self.draws.n_chains, self.draws.n_draws, *flat.shape[1:])
+        draws, inner = self.draws, self.watched.inner
+        if self.predictor_type is not Predictor:  # a device does all at once
+            flat = self._predictor(slice(None)).samples(inner)
+            return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
+        out = np.empty((draws.n_chains, draws.n_draws, len(inner), len(self.classes)))
+        for chain in range(draws.n_chains):
+            for start in range(0, draws.n_draws, DRAWS_AT_ONCE):
+                some = slice(start, start + DRAWS_AT_ONCE)
+                predictor = self._predictor(slice(chain, chain + 1), some)
+                # in one way, whatever their number: ranks tell draws apart by the last digit
+                out[chain, some] = replace(predictor, least_draws=1).samples(inner)
+        return out
 
     def good_enough(self) -> bool:
         """Whether R-hat and effective sample size in `diagnostics` are within the limits.
 
         Quick where they are not: it begins with what looks worst and ends with the first quantity
-        outside. The draws may be views of those of a run; they are not copied.
+        outside. The draws may be views of those of a run; only a few are copied at a time.
         """
         draws, met = self.draws, self.limits.met
         by_direction = [draws.of_direction(name) for name in self.directions]
         for chains in by_direction:
             if not met(*rhat_and_ess(draws.log_likelihood[chains][:, :, None])):
                 return False
-        probabilities = np.concatenate(
-            [
-                replace(
-                    self, draws=draws.of_chain(k), predictor_type=Predictor
-                ).watched_probabilities()
-                for k in range(draws.n_chains)
-            ]
-        )
+        probabilities = replace(self, predictor_type=Predictor).watched_probabilities()
         return all(
             met(*rhat_and_ess(own[:, :, row]))
             for own in (probabilities[chains] for chains in by_direction)
@@ -193,6 +213,11 @@ class Fitted:
         chains = self.draws.of_direction(direction)
         return _by_frequency(self.draws.order[chains].reshape(-1, len(self.classes)))
 
+    def orders_of_classes(self) -> tuple[dict[Direction, NDArray], NDArray]:
+        """The most frequent order of each direction as class labels; and that of the first."""
+        orders = {name: self.classes[self.top_order(name)] for name in self.directions}
+        return orders, orders[self.directions[0]]
+
     def top_order(self, direction: Direction) -> NDArray[np.int64]:
         """The most frequent order of a direction."""
         return self.orders_by_frequency(direction)[0][0]
@@ -218,6 +243,26 @@ class Fitted:
                 f"{what} needs a binary model with one coefficient vector for each stick; the "
                 f"parameters of {type(self.binary).__name__} are in posterior_"
             )
+
+
+def _checked_number(n_draws: Any, total: int) -> int:
+    whole = isinstance(n_draws, Integral) and not isinstance(n_draws, bool)
+    if not whole or not 1 <= n_draws <= total:
+        raise ValueError(
+            f"n_draws must be a positive integer up to {total}, the number of draws of all chains; "
+            f"got {n_draws!r}"
+        )
+    return int(n_draws)
+
+
+def _alike(one: BinaryModel, other: BinaryModel) -> bool:
+    """Whether two binary models have the same hyperparameters; False where that is hard to tell."""
+    if one is other:
+        return True
+    try:
+        return type(one) is type(other) and vars(one) == vars(other)
+    except ValueError:  # arrays among them
+        return False
 
 
 def _worst_first(probabilities: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -12,8 +12,11 @@ def native_frame(columns: dict[str, Any], library: str) -> Any:
     """A data frame of pandas or polars, by the name of the library."""
     import narwhals
 
-    plain = {name: np.asarray(values).tolist() for name, values in columns.items()}
-    return narwhals.from_dict(plain, backend=library).to_native()  # type: ignore[arg-type]
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    for name, values in arrays.items():
+        if values.dtype.kind in "iu" and values.itemsize < 8:
+            arrays[name] = values.astype(np.int64)  # as from Python's integers
+    return narwhals.from_dict(arrays, backend=library).to_native()  # type: ignore[arg-type]
 
 
 def by_direction(frames: list[dict[str, Any]], directions: Sequence[str]) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,12 @@ class Draws:
     n_warmup: int  # sweeps of warm-up that were done
     n_asked: int  # draws of each chain, at most
     ended: Ending = "finished"
+    # what others computed from these draws and need again; not copied or saved with them
+    memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a pickle holds."""
+        return {**self.__dict__, "memo": {}}
 
     @property
     def interrupted(self) -> bool:
@@ -43,6 +49,7 @@ class Draws:
         changes no probability; with one of the two forms for all draws, a coefficient
         means the same in each of them.
         """
+        self.memo.clear()
         for order, coef in zip(self.order, self.parameters["coef"], strict=True):
             flipped = np.flatnonzero(order[:, -2] > order[:, -1])
             c, d = order[flipped, -2], order[flipped, -1]
@@ -64,6 +71,29 @@ class Draws:
             order=self.order[chains, draws][:, None],
             log_likelihood=self.log_likelihood[chains, draws][:, None],
             statistics={k: v[chains, draws][:, None] for k, v in self.statistics.items()},
+        )
+
+    def spread(self, n: int) -> NDArray[np.int64]:
+        """Numbers of `n` draws, all chains one after the other: evenly spaced in every chain."""
+        shares = np.diff(np.arange(self.n_chains + 1) * n // self.n_chains)
+        return np.concatenate(
+            [
+                chain * self.n_draws
+                + ((np.arange(own) + 0.5) * self.n_draws / own).astype(np.int64)
+                for chain, own in enumerate(shares)
+                if own
+            ]
+        )
+
+    def thinned(self, n: int) -> Draws:
+        """So many draws of each chain, evenly spaced."""
+        kept = self.spread(n * self.n_chains)[:n]  # the same of every chain
+        return replace(
+            self,
+            parameters={name: values[:, kept] for name, values in self.parameters.items()},
+            order=self.order[:, kept],
+            log_likelihood=self.log_likelihood[:, kept],
+            statistics={name: values[:, kept] for name, values in self.statistics.items()},
         )
 
     def of_chain(self, chain: int) -> Draws:
