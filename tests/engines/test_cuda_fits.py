@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 X, Y = np.random.default_rng(0).normal(size=(9, 1)), np.arange(9) % 3
 TINY = {"n_experts": 1, "n_layers": 1, "n_chains": 1, "n_warmup": 2, "n_draws": 2}
-TINY |= {"random_state": 3, "progress": False}
+TINY |= {"random_state": 3, "progress": False, "moves": "gibbs"}  # all that a GPU has
 SHORT = {**TINY, "n_warmup": 0, "n_draws": 1, "order": [2, 0, 1]}
 
 

@@ -250,13 +250,14 @@ def draw_mean_rates(prior, slots, stick_keys, sweep, rate, mean_rate, rate_prior
     n_chains = rate_prior.shape[0]
     if c >= n_chains:
         return
-    n_sticks, n_slots = slots.shape[0] // n_chains, mean_rate.shape[0] // n_chains
+    n_updated, n_slots = slots.shape[0] // n_chains, mean_rate.shape[0] // n_chains
+    n_sticks = max(1, min(n_updated, n_slots - 1))  # the reference, which comes last, has none
     total = 0.0
-    for j in range(c * n_sticks, (c + 1) * n_sticks):
+    for j in range(c * n_updated, c * n_updated + n_sticks):
         for k in range(rate.shape[1]):
             for t in range(rate.shape[2]):
                 total += rate[slots[j], k, t]
-    own = stick_keys[c * n_sticks]
+    own = stick_keys[c * n_updated]
     zero = np.int64(0)
     key = np.uint64(stream_key(own[0], own[1], sweep[0], np.int64(3 * n_slots), zero, zero))
     mean = draw_mean_rate(key, n_sticks * rate.shape[1] * rate.shape[2], total, prior)

@@ -124,25 +124,26 @@ class Sweeper:
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
         sticks: list[Move] = [gibbs]
+        rates: list[Move] = []
         if isinstance(sampler, SoftplusSampler):
             if sampler.model.moves == "mixed" and problem.scheme == "exact":
                 paths = SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)
                 sticks = [paths, gibbs]
             if sampler.model.shares_rate:
-                sticks.append(MeanRate())
+                rates = [MeanRate()]
         if not problem.infers:
-            fixed: list[Move] = [*sticks, tabulate]
+            fixed: list[Move] = [*sticks, *rates, tabulate]
             if self.proposes:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
         swap = Swap(table, problem.n_swaps)
         printed: list[Move] = []
         if problem.scheme == "paper" or self.settling:
-            printed = [*sticks, FitReference(sampler, problem.roles), tabulate, swap]
+            printed = [*sticks, FitReference(sampler, problem.roles), *rates, tabulate, swap]
         if problem.scheme == "paper":
             return printed, printed
         if self.approximations is None:
-            return [*sticks, DrawReference(sampler), tabulate, swap], printed
+            return [*sticks, *rates, DrawReference(sampler), tabulate, swap], printed
         propose, approximations = self._proposals()
         pseudo_prior = PseudoPrior(propose, approximations, table)
         if not self.proposes:  # plain Gibbs sampling
