@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary import BinaryModel, Logistic
+from pasb.classifiers.run_length import Goal
 from pasb.classifiers.settings import PRIOR, RUN, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
 from pasb.numerics.rows import Rows
+from pasb.posterior.limits import Limits
 from pasb.sampling.problem import Scheme
+
+GOAL = Goal(Limits(rhat=1.02, ess=400), longest=16)
 
 
 class AutomaticRate(StickClassifier):
-    """A classifier whose prior of the coefficients finds its own scale.
+    """A classifier with linear sticks, whose prior of the coefficients finds its own scale.
 
     It has the parameters `pasb.classifiers.settings.PRIOR`. The rate is the one that suits
     logistic regressions of each class against the others, adapted to the binary model.
@@ -38,6 +42,10 @@ class AutomaticRate(StickClassifier):
         if isinstance(self.precision_rate, str):
             return getattr(self, "precision_rate_", FIRST_RATE) if self._chooses else FIRST_RATE
         return self.precision_rate
+
+    def _usual_goal(self) -> Goal | None:
+        plain = self.scheme == "paper" or (isinstance(self.order, str) and self.order == "swap")
+        return None if plain else GOAL
 
     def _fit_prior(self, rows: Rows) -> None:
         if self._chooses:

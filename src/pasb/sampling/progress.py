@@ -47,7 +47,7 @@ class Progress:
             expand=True,
         )
         self._tasks = {
-            id(chain): self._bar.add_task("", total=chain.schedule.n_sweeps, **_fields(chain))
+            id(chain): self._bar.add_task("", total=chain.length, **_fields(chain))
             for chain in chains
         }
 
@@ -63,7 +63,9 @@ class Progress:
     def show(self, chain: Chain) -> None:
         """Show where a chain stands."""
         if self._bar is not None:
-            self._bar.update(self._tasks[id(chain)], completed=chain.n_done, **_fields(chain))
+            task = self._tasks[id(chain)]
+            total = chain.length  # of a run that goes on it grows
+            self._bar.update(task, completed=chain.n_done, total=total, **_fields(chain))
 
 
 def _fields(chain: Chain) -> dict:

@@ -3,8 +3,8 @@
 Chains advance in short slices, taking turns, so that they stay about equally far: an interrupted
 run then has draws of all of them. No chain sees another, and none sees how it was sliced, so the
 draws do not depend on the number of threads. A run that stops once its draws are good enough
-(`enough`) lets all chains meet at fixed numbers of draws and looks at exactly those, so their
-number does not depend on it either.
+(`enough`) lets all chains meet at fixed numbers of draws (`pasb.sampling.lengthening`) and looks at
+exactly those, so their number does not depend on it either.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
+from pasb.sampling.lengthening import FIRST_MEETING, Meeting, meetings
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress
 from pasb.storage.checkpoint import Checkpoint
 
 CHECKPOINT_SECONDS = 10.0
-FIRST_MEETING, GROWTH = 100, 1.5  # of draws, where chains meet to be looked at
 
 Callback = Callable[[SweepInfo], bool | None]
 
@@ -47,6 +47,7 @@ def sample(
     fingerprint: dict | None = None,
     budget: Budget | None = None,
     enough: Callable[[Draws], bool] | None = None,
+    first_look: int = FIRST_MEETING,
 ) -> Draws:
     """Run the chains to their end, or until something stops them.
 
@@ -69,7 +70,10 @@ def sample(
         Stop once it is spent; a resumed run brings one of its own.
     enough : callable, optional
         Stop once it returns True. It is called now and then, with the first draws of all chains;
-        what it returns must depend on nothing else.
+        what it returns must depend on nothing else. Without it no run is longer than its
+        schedule's `n_draws` times `thin`.
+    first_look : int
+        Draws of each chain after which it is called for the first time.
 
     Raises
     ------
@@ -83,6 +87,7 @@ def sample(
         run = Run(engine, chains, list(callbacks), show_progress, budget)
         if enough is not None:
             run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
+            run.meetings = meetings(schedule, first_look)
         if checkpoint is None:
             run.go(None)
         else:
@@ -119,23 +124,6 @@ def sample_together(
     return [collect(own, trace, run.ended) for own, trace in each]
 
 
-def meetings(n_draws: int) -> list[int]:
-    """Numbers of draws at which chains meet, up to the last; each grows with those before.
-
-    So looking at all draws again costs little of the whole.
-
-    Examples
-    --------
-    >>> meetings(1000)
-    [100, 150, 225, 337, 505, 757, 1000]
-    """
-    points, point = [], FIRST_MEETING
-    while point < n_draws:
-        points.append(point)
-        point = max(point + 1, int(point * GROWTH))
-    return [*points, n_draws]
-
-
 def _with_trace(
     engine: Engine, problems: Sequence[Problem], schedule: Schedule
 ) -> tuple[list[Chain], dict[str, NDArray]]:
@@ -158,6 +146,7 @@ class Run:
     show_progress: bool
     budget: Budget | None = None
     enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
+    meetings: list[Meeting] = field(default_factory=list)  # where that is asked
     ended: Ending = "finished"
     n_draws: int | None = None  # to keep, where they were good enough
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -180,7 +169,7 @@ class Run:
                     f"this run ({error}): use another folder"
                 ) from error
             self.engine.resume(chain)
-            self.saved[chain.index] = saved.sweep, len(saved.draws["order"])
+            self.saved[chain.index] = saved.sweep, chain.n_ever_kept
 
     @property
     def schedule(self) -> Schedule:
@@ -219,20 +208,30 @@ class Run:
         progress: Progress,
     ) -> None:
         """Advance from one meeting of all chains to the next, until their draws are enough."""
-        schedule = self.schedule
-        last = schedule.n_draws
-        for n_draws in [last] if self.enough is None else meetings(last):
-            goal = schedule.n_warmup + n_draws * schedule.thin
-            behind = [group for group in groups if not group.reached(goal)]
+        for meeting in self.meetings or [Meeting.end_of(self.schedule)]:
+            behind = [group for group in groups if not group.reached(meeting.sweep)]
             self.engine.begin(len(behind))
-            self._turns(pool, behind, goal, folder, progress)
+            self._turns(pool, behind, meeting.sweep, folder, progress)
             if self.stopped.is_set():
                 return
-            if self.enough is not None and n_draws < last and self.enough(n_draws):
-                self.ended, self.n_draws = "until", n_draws
+            ends = self._ends_at(meeting)
+            if ends or meeting.n_draws == self.schedule.n_draws:  # from here on some are dropped
                 for group in groups:
                     self._save(group, folder, now=True)
+            if ends:
                 return
+
+    def _ends_at(self, meeting: Meeting) -> bool:
+        """Whether the run ends where its chains have met."""
+        if self.enough is None or meeting == self.meetings[-1]:
+            return True
+        if any(chain.thin > meeting.thin for chain in self.chains):
+            return False  # it went on from here, before it was resumed
+        if not self.enough(meeting.n_draws):
+            return False
+        self.n_draws = meeting.n_draws
+        self.ended = "finished" if self.n_draws == self.schedule.n_draws else "until"
+        return True
 
     def _turns(
         self,
@@ -296,8 +295,8 @@ class Run:
             with group.busy:  # an interrupt may come while a chain is in the middle of a sweep
                 pass
         if not self.came_to_nothing:
-            furthest = max(chain.n_kept for chain in self.chains)
-            goal = self.schedule.n_warmup + furthest * self.schedule.thin if furthest else 1
+            furthest = max(self.chains, key=lambda chain: chain.n_done)
+            goal = furthest.last_kept if furthest.n_kept else 1
             futures: list[Future] = [
                 pool.submit(self.engine.advance, group.chains, goal) for group in groups
             ]
@@ -322,8 +321,12 @@ class Run:
         n_done, start = self.saved.get(chain.index, (0, 0))
         if n_done == chain.n_done:
             return
-        stop = chain.n_kept
-        draws = {name: array[start:stop] for name, array in chain.trace.items()}
+        stop = chain.n_ever_kept
+        n_new = stop - start
+        if n_new > chain.n_not_dropped:
+            return  # saving has failed, and some draws are gone since
+        new = slice(chain.n_kept - n_new, chain.n_kept)
+        draws = {name: array[new] for name, array in chain.trace.items()}
         try:
             folder.append(chain.index, chain.n_done, chain.export_state(), draws)
         except CheckpointError as error:
