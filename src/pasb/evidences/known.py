@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.scout import LEAPS, Scout, mirrored
+from pasb.binary.scout import Scout, mirrored
 from pasb.orders.known_sticks import KnownSticks
 
 TRUST = 0.5  # the power of Laplace's evidences
-MATTERS, MOST_SCOUTS = 0.02, 64  # probability of a stick that matters, and how many of them
-LEAST_SHARE, GENEROUS = 0.01, 5.0  # of sticks in whole orders: this times the root of probability
-SOME_LEAPS = LEAPS[2]  # of sticks that no scout looked at
+ROUNDS = ((TRUST, 0.02), (1.0, 0.002))  # the power of evidences, and which probability matters
+MOST_SCOUTS = 64  # of a round
+LEAST_SHARE, GENEROUS = 0.003, 3.0  # of sticks in whole orders: this times the root of probability
+MOST = 0.75  # sticks that no scout looked at get the leaps that are enough for so many others
 
 
 class Known(NamedTuple):
@@ -80,19 +81,19 @@ def explored(
     n = len(pairs)
     steps, leaps, shares = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.ones(n)
     known = Known(sticks, gaussians, steps, leaps, shares)
-    chosen = list(range(n))
-    if sticks is not None:
-        probability = sticks.probabilities(TRUST * known.evidences)
-        ranking = np.argsort(-probability, kind="stable")[:MOST_SCOUTS]
-        chosen = ranking[probability[ranking] >= MATTERS].tolist()
-    before = known.evidences.copy()
-    _send(known, pairs, chosen, find, n_jobs)
     if sticks is None:
+        _send(known, pairs, list(range(n)), find, n_jobs)
         return known
-    others = np.ones(n, dtype=np.bool_)
-    others[chosen] = False
-    gaussians[others, -1] += np.mean(known.evidences[chosen] - before[chosen])
-    leaps[others] = SOME_LEAPS if leaps[chosen].any() else 0
+    before, seen = known.evidences.copy(), np.zeros(n, dtype=np.bool_)
+    for trust, matters in ROUNDS:
+        probability = sticks.probabilities(trust * known.evidences)
+        probability[seen] = 0.0
+        ranking = np.argsort(-probability, kind="stable")[:MOST_SCOUTS]
+        chosen = ranking[probability[ranking] >= matters]
+        _send(known, pairs, chosen.tolist(), find, n_jobs)
+        seen[chosen] = True
+        gaussians[~seen, -1] = before[~seen] + np.mean(known.evidences[seen] - before[seen])
+    leaps[~seen] = int(np.quantile(leaps[seen], MOST, method="higher"))
     probability = sticks.probabilities(known.evidences)
     shares[:] = np.clip(GENEROUS * np.sqrt(probability), LEAST_SHARE, 1.0)
     return known
