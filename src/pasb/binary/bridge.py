@@ -49,9 +49,9 @@ def bridge(regression, gaussian, roles, steps_and_leaps, forward, names, coef, w
     Forward, `coef` (padded) becomes the end of a path that begins with a draw from the
     approximation; else it is where a path ends, and stays as it is. The sums of `work` are
     those of `coef` in the end. The steps of a leap are up to twice as long as those of a
-    trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind, layer)`` tell the random
-    numbers apart; kinds that follow `kind` are those of the leaps. The constant of the prior is
-    left out.
+    trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind, layer)`` tell the
+    random numbers apart; kinds that follow `kind` are those of the leaps. The constant of the
+    prior is left out.
     """
     new_coef, new_slope, new_sums, eta, residual, vectors = work
     _, prior, _ = regression

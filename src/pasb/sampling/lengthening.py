@@ -41,7 +41,7 @@ class Meeting(NamedTuple):
         return cls(schedule.n_warmup + schedule.n_draws * thin, schedule.n_draws, thin)
 
 
-def meetings(schedule: Schedule, first: int = FIRST_MEETING) -> list[Meeting]:
+def meetings(schedule: Schedule, first: int | None = None) -> list[Meeting]:
     """Where chains meet to be looked at, up to the end of the longest run.
 
     Numbers of draws grow with those before, so looking at all draws again costs little of the
@@ -50,7 +50,7 @@ def meetings(schedule: Schedule, first: int = FIRST_MEETING) -> list[Meeting]:
     Parameters
     ----------
     schedule : Schedule
-    first : int
+    first : int, optional
         Draws at the first meeting; it is at the end of the schedule if that has no more.
 
     Examples
@@ -61,7 +61,7 @@ def meetings(schedule: Schedule, first: int = FIRST_MEETING) -> list[Meeting]:
     >>> [one.sweep for one in meetings(longer, first=1000)]
     [1010, 2010, 4010]
     """
-    points, point = [], first
+    points, point = [], FIRST_MEETING if first is None else first
     while point < schedule.n_draws:
         points.append(Meeting(schedule.n_warmup + point * schedule.thin, point, schedule.thin))
         point = max(point + 1, int(point * GROWTH))

@@ -26,7 +26,7 @@ from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
-from pasb.sampling.lengthening import FIRST_MEETING, Meeting, meetings
+from pasb.sampling.lengthening import Meeting, meetings
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress
 from pasb.storage.checkpoint import Checkpoint
@@ -47,7 +47,7 @@ def sample(
     fingerprint: dict | None = None,
     budget: Budget | None = None,
     enough: Callable[[Draws], bool] | None = None,
-    first_look: int = FIRST_MEETING,
+    first_look: int | None = None,
 ) -> Draws:
     """Run the chains to their end, or until something stops them.
 
@@ -72,8 +72,8 @@ def sample(
         Stop once it returns True. It is called now and then, with the first draws of all chains;
         what it returns must depend on nothing else. Without it no run is longer than its
         schedule's `n_draws` times `thin`.
-    first_look : int
-        Draws of each chain after which it is called for the first time.
+    first_look : int, optional
+        Draws of each chain after which it is called for the first time; by default, early.
 
     Raises
     ------
