@@ -3,8 +3,10 @@
 Laplace's approximations come first (`pasb.evidences.approximations`). By their evidences, which are
 trusted by half, some sticks matter; of these, and of all sticks of a fixed order, a short chain
 finds out how good the approximation is, and a better one where it is poor (`pasb.binary.scout`).
-The evidences of the sticks that it looked at are better too. They say with which probability a
-stick takes part when the whole order is drawn (`pasb.moves.whole_order`).
+The evidences of the sticks that it looked at are better too. By how much they have changed, and how
+differently, tells what the other evidences may be. So more sticks matter, and scouts go out again.
+In the end the evidences say with which probability a stick takes part when the whole order is drawn
+(`pasb.moves.whole_order`); one that no scout looked at gets the benefit of the doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from pasb.binary.scout import Scout, mirrored
 from pasb.orders.known_sticks import KnownSticks
 
 TRUST = 0.5  # the power of Laplace's evidences
-ROUNDS = ((TRUST, 0.02), (1.0, 0.002))  # the power of evidences, and which probability matters
+ROUNDS = ((TRUST, 0.02), (1.0, 0.005), (1.0, 0.005))  # power of evidences, and what matters
 MOST_SCOUTS = 64  # of a round
 LEAST_SHARE, GENEROUS = 0.003, 3.0  # of sticks in whole orders: this times the root of probability
 MOST = 0.75  # sticks that no scout looked at get the leaps that are enough for so many others
@@ -84,17 +86,21 @@ def explored(
     if sticks is None:
         _send(known, pairs, list(range(n)), find, n_jobs)
         return known
-    before, seen = known.evidences.copy(), np.zeros(n, dtype=np.bool_)
+    before, seen, spread = known.evidences.copy(), np.zeros(n, dtype=np.bool_), 0.0
     for trust, matters in ROUNDS:
-        probability = sticks.probabilities(trust * known.evidences)
+        probability = sticks.probabilities(trust * known.evidences + spread * ~seen)
         probability[seen] = 0.0
         ranking = np.argsort(-probability, kind="stable")[:MOST_SCOUTS]
         chosen = ranking[probability[ranking] >= matters]
+        if not chosen.size:
+            break
         _send(known, pairs, chosen.tolist(), find, n_jobs)
         seen[chosen] = True
-        gaussians[~seen, -1] = before[~seen] + np.mean(known.evidences[seen] - before[seen])
+        change = known.evidences[seen] - before[seen]
+        gaussians[~seen, -1] = before[~seen] + np.mean(change)
+        spread = float(np.std(change))
     leaps[~seen] = int(np.quantile(leaps[seen], MOST, method="higher"))
-    probability = sticks.probabilities(known.evidences)
+    probability = sticks.probabilities(known.evidences + spread * ~seen)
     shares[:] = np.clip(GENEROUS * np.sqrt(probability), LEAST_SHARE, 1.0)
     return known
 
