@@ -69,7 +69,9 @@ for support vector machines, or 100 for softplus models with trajectories.""",
         '"auto" or int',
         """\
 Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
-softplus models with trajectories, whose draws are further apart.""",
+softplus models with trajectories, whose draws are further apart. Logistic and robit chains
+with "auto" go on while R-hat is above 1.02 or the effective sample size below 400, up to 16
+times as long, and keep as many draws, further apart; `draws_.thin` tells how far.""",
     ),
     "thin": Setting(1, [AT_LEAST_ONE], "int", "Sweeps from one draw to the next."),
     "until": Setting(

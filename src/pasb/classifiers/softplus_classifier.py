@@ -70,7 +70,9 @@ class SoftplusClassifier(StickClassifier):
         for support vector machines, or 100 for softplus models with trajectories.
     n_draws : "auto" or int, default="auto"
         Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
-        softplus models with trajectories, whose draws are further apart.
+        softplus models with trajectories, whose draws are further apart. Logistic and robit chains
+        with "auto" go on while R-hat is above 1.02 or the effective sample size below 400, up to 16
+        times as long, and keep as many draws, further apart; `draws_.thin` tells how far.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None

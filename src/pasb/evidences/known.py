@@ -22,8 +22,9 @@ from pasb.binary.scout import Scout, mirrored
 from pasb.orders.known_sticks import KnownSticks
 
 TRUST = 0.5  # the power of Laplace's evidences
-ROUNDS = ((TRUST, 0.02), (1.0, 0.005), (1.0, 0.005))  # power of evidences, and what matters
+ROUNDS = ((TRUST, 0.02), (1.0, 0.002), (1.0, 0.002))  # power of evidences, and what matters
 MOST_SCOUTS = 64  # of a round
+HOPE = 1.5  # standard deviations by which an evidence may be larger than expected
 LEAST_SHARE, GENEROUS = 0.003, 3.0  # of sticks in whole orders: this times the root of probability
 MOST = 0.75  # sticks that no scout looked at get the leaps that are enough for so many others
 
@@ -98,7 +99,7 @@ def explored(
         seen[chosen] = True
         change = known.evidences[seen] - before[seen]
         gaussians[~seen, -1] = before[~seen] + np.mean(change)
-        spread = float(np.std(change))
+        spread = HOPE * float(np.std(change))
     leaps[~seen] = int(np.quantile(leaps[seen], MOST, method="higher"))
     probability = sticks.probabilities(known.evidences + spread * ~seen)
     shares[:] = np.clip(GENEROUS * np.sqrt(probability), LEAST_SHARE, 1.0)
