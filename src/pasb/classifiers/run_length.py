@@ -64,10 +64,14 @@ class RunLength:
     def _stopping(self, schedule: Schedule) -> dict[str, Any]:
         """When chains meet, and what decides there whether the run ends; see `sample`."""
         if self.until is not None:
-            return {"enough": lambda draws: self._fitted(draws).good_enough()}
+            return {"enough": self._good_enough}
         if schedule.longest == 1:
             return {}
         return {"enough": self._reach_goal, "first_look": schedule.n_draws}
+
+    def _good_enough(self, draws: Draws) -> bool:
+        """Whether draws are as good as `until` asks for."""
+        return self._fitted(draws).good_enough()
 
     def _reach_goal(self, draws: Draws) -> bool:
         """Whether draws are so good that a run of the usual length can end."""
