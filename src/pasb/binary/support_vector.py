@@ -59,7 +59,7 @@ from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, TILE, Rows
 from pasb.sticks import IMPUTED
 
-N_STRETCHES = np.int64(4)
+N_STRETCHES = 4
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'
 
