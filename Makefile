@@ -51,8 +51,7 @@ reproduce: .venv/dev
 # a change of any source drops the whole cache of compiled code.
 .venv/compiled: $(SOURCES) | .venv/user
 	find src reproduction -name '*.nb[ic]' -delete
-	@echo "Compiling the kernels, once: about 40 s"
-	$(BIN)/python -m pasb.precompile
+	$(BIN)/python -m pasb.precompile --paper
 	touch $@
 
 clean:

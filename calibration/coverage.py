@@ -6,7 +6,8 @@ over the prior, an interval of 90 % holds the truth in 90 % of the data sets. Da
 class are drawn again: that depends on the labels alone, which the posterior knows.
 
 The marginal effect of a covariate on a class is the mean, over the rows, of the change of its
-probability when the covariate grows by one standard deviation (a binary one: from 0 to 1).
+probability when the covariate grows by one standard deviation (a binary one: from 0 to 1), or of
+its slope. Those of a fitted model are `pasb.effects`' own, with which the truth is compared.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from calibration.scenarios import logistic, own_probit, probit, robit, softplus_1_1, softplus_2_2
-from pasb import StickBreakingClassifier
+from pasb import StickBreakingClassifier, effects
 from pasb.binary.binary_model import BinaryModel
 from pasb.numerics.rows import blocked
 from pasb.sticks import Direction, accept_reject, log_probabilities, simulate_categories
 
 N_ROWS, N_CATEGORIES = 60, 3
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-LIMIT = 5e-8  # a p-value below fails; there are 360
+LIMIT = 5e-8  # a p-value below fails; there are 432
 PLACES = np.array([[-1.0, 0.0], [0.0, 1.0], [1.2, 0.0]])
 _x = np.linspace(-1.7, 1.7, N_ROWS)
 COVARIATES = np.column_stack([_x, np.arange(N_ROWS) % 3 == 0]).astype(float)
@@ -60,11 +61,23 @@ CASES = {
 N_PROBABILITIES = len(PLACES) * N_CATEGORIES
 
 
-def values(proba: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
-    """Probabilities and effects, (draws, quantities), from (draws, rows, classes)."""
-    at_places = proba(PLACES)
-    effects = [(proba(high) - proba(low)).mean(axis=1) for low, high in TABLES]
-    return np.concatenate([at_places.reshape(len(at_places), -1), *effects], axis=1)
+def true_values(proba: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
+    """Probabilities and effects from a function that returns (rows, classes)."""
+    changes = [(proba(high) - proba(low)).mean(axis=0) for low, high in TABLES]
+    step = np.array([1e-5, 0.0])
+    slope = (proba(COVARIATES + step) - proba(COVARIATES - step)).mean(axis=0) / 2e-5
+    return np.concatenate([proba(PLACES).ravel(), *changes, slope])
+
+
+def drawn_values(classifier: StickBreakingClassifier) -> NDArray[np.float64]:
+    """The same of every draw, (draws, quantities)."""
+    at_places = classifier.sample_proba(PLACES)
+    changes = effects.avg_comparisons(
+        classifier, COVARIATES, {"x0": _x.std(), "x1": [0, 1]}, draws=True
+    )
+    slope = effects.avg_slopes(classifier, COVARIATES, "x0", draws=True)
+    flat = [at_places, changes.values, slope.values]
+    return np.concatenate([part.reshape(len(at_places), -1) for part in flat], axis=1)
 
 
 def replicate(name: str, number: int) -> NDArray[np.bool_]:
@@ -88,7 +101,7 @@ def replicate(name: str, number: int) -> NDArray[np.bool_]:
 
     def true_proba(table, logs=logs, order=order):
         accept, reject = accept_reject(*logs(table), case.direction)
-        return np.exp(log_probabilities(accept, reject, order)).T[None]
+        return np.exp(log_probabilities(accept, reject, order)).T
 
     classifier = StickBreakingClassifier(
         binary=model,
@@ -105,7 +118,7 @@ def replicate(name: str, number: int) -> NDArray[np.bool_]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice to draw more: hundreds of short runs
         classifier.fit(COVARIATES, y)
-    truth, draws = values(true_proba)[0], values(classifier.sample_proba)
+    truth, draws = true_values(true_proba), drawn_values(classifier)
     tails = [(1 - level) / 2 for level in LEVELS]
     low, high = (
         np.quantile(draws, tails, axis=0),

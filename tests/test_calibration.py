@@ -90,7 +90,7 @@ def test_users_models_are_those_of_the_guide():
 
 def test_coverage_counts_intervals_that_hold_the_truth():
     hits = coverage.replicate("logistic", 0)
-    assert hits.shape == (len(coverage.LEVELS), coverage.N_PROBABILITIES + 6)
+    assert hits.shape == (len(coverage.LEVELS), coverage.N_PROBABILITIES + 9)
     assert (hits[1:] >= hits[:-1]).all()  # wider intervals hold more
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MODULE_OF = {"scikit-learn": "sklearn", "cupy-cuda12x": "cupy", "numba-cuda": "numba_cuda"}
-OPTIONAL = ("plots", "files", "cuda")  # what users install beside the core
+OPTIONAL = ("plots", "files", "formula", "cuda")  # what users install beside the core
 
 
 def modules(requirements: Iterable[str]) -> set[str]:

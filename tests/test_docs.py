@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,10 @@ def blocks(name):
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
+    has_formulas = find_spec("formulaic") is not None
     for block in blocks(name):
+        if "pasb.fit(" in block and not has_formulas:
+            continue  # an extra that is not installed
         # the guide's long run, shortened
         code = block.replace("n_draws=100_000, thin=10", "n_draws=50, n_warmup=50")
         with warnings.catch_warnings():

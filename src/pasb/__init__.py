@@ -24,11 +24,17 @@ _HOMES = {
     "Robit": "pasb.binary",
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
+    "TableEncoder": "pasb.covariates.table_encoder",
+    "StackedPosterior": "pasb.posterior.stacked_posterior",
+    "check_fit": "pasb.posterior.fit_check",
+    "compare": "pasb.posterior.comparison",
+    "fit": "pasb.classifiers.formula",
     "fit_together": "pasb.classifiers.together",
     "load": "pasb.classifiers.model_file",
     "order_evidence": "pasb.classifiers.order_evidence",
+    "save": "pasb.classifiers.model_file",
 }
-_MODULES = ("binary", "datasets", "orders", "plots", "sticks", "testing", "variates")
+_MODULES = ("binary", "datasets", "effects", "orders", "plots", "sticks", "testing", "variates")
 
 __all__ = [
     "ConvergenceWarning",
@@ -38,19 +44,26 @@ __all__ = [
     "Softplus",
     "SoftplusClassifier",
     "SoftplusFeatures",
+    "StackedPosterior",
     "StackedSoftplusClassifier",
     "StickBreakingClassifier",
     "StickLogisticClassifier",
     "StickRobitClassifier",
     "StickSVMClassifier",
     "SupportVector",
+    "TableEncoder",
     "binary",
+    "check_fit",
+    "compare",
     "datasets",
+    "effects",
+    "fit",
     "fit_together",
     "load",
     "order_evidence",
     "orders",
     "plots",
+    "save",
     "sticks",
     "testing",
     "variates",
@@ -59,16 +72,21 @@ __all__ = [
 if TYPE_CHECKING:
     from pasb.binary import CustomBinary, Logistic, Robit, Softplus, SupportVector
     from pasb.classifiers.features import SoftplusFeatures
+    from pasb.classifiers.formula import fit
     from pasb.classifiers.general import StickBreakingClassifier
     from pasb.classifiers.logistic_classifier import StickLogisticClassifier
-    from pasb.classifiers.model_file import load
+    from pasb.classifiers.model_file import load, save
     from pasb.classifiers.order_evidence import order_evidence
     from pasb.classifiers.robit_classifier import StickRobitClassifier
     from pasb.classifiers.softplus_classifier import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
     from pasb.classifiers.svm_classifier import StickSVMClassifier
     from pasb.classifiers.together import fit_together
+    from pasb.covariates.table_encoder import TableEncoder
     from pasb.errors import ConvergenceWarning
+    from pasb.posterior.comparison import compare
+    from pasb.posterior.fit_check import check_fit
+    from pasb.posterior.stacked_posterior import StackedPosterior
 
 
 def __getattr__(name: str):

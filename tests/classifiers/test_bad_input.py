@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier
@@ -48,14 +47,14 @@ class TestNotFinite:
     @pytest.mark.parametrize(
         ("value", "message"),
         [
-            (np.nan, "contains NaN.*{} has 1 such value.*row 4.*SimpleImputer"),
-            (np.inf, "contains infinity.*{} has 1 such value.*row 4.*overflow"),
-            (-np.inf, "contains infinity.*{} has 1 such value.*row 4.*overflow"),
+            (np.nan, "contains NaN.*{} has 1 such value.*row 5.*SimpleImputer"),
+            (np.inf, "contains infinity.*{} has 1 such value.*row 5.*overflow"),
+            (-np.inf, "contains infinity.*{} has 1 such value.*row 5.*overflow"),
         ],
     )
     @pytest.mark.parametrize(
         ("kind", "column"),
-        [(np.asarray, "column number 1"), (pandas_frame, "'width'"), (polars_frame, "'width'")],
+        [(np.asarray, "column x1"), (pandas_frame, "'width'"), (polars_frame, "'width'")],
     )
     def test_the_column_is_named(self, value, message, kind, column):
         bad = X.copy()
@@ -66,7 +65,7 @@ class TestNotFinite:
     def test_many_columns(self):
         bad = X.copy()
         bad[:, 1:] = np.nan
-        with pytest.raises(ValueError, match=r"number 1 has 30 such values.*1 more column"):
+        with pytest.raises(ValueError, match=r"(?s)2 problems:.*x1 has 30 such values.*x2 has 30"):
             classifier().fit(bad, Y)
 
     def test_missing_values_of_pandas_and_polars(self):
@@ -81,7 +80,7 @@ class TestNotFinite:
     def test_in_prediction(self, fitted_frame):
         bad = pandas_frame(X)
         bad.loc[7, "depth"] = np.nan
-        with pytest.raises(ValueError, match=r"NaN.*'depth'.*row 7"):
+        with pytest.raises(ValueError, match=r"NaN.*'depth'.*row 8"):
             fitted_frame.predict(bad)
 
 
@@ -168,13 +167,11 @@ class TestColumns:
         [
             (X[:, 0], ValueError, "Expected 2D array"),
             (np.empty((0, 3)), ValueError, "0 sample"),
-            (np.empty((N, 0)), ValueError, "0 feature"),
-            (scipy.sparse.csr_array(X), TypeError, "Sparse data.*toarray"),
             (X * 1j, ValueError, "Complex data not supported"),
             (np.full((N, 2), "x"), ValueError, "could not convert string to float"),
             (np.full((N, 2), "2020", dtype="M8[D]"), ValueError, "X holds dates"),
         ],
-        ids=["1d", "no rows", "no columns", "sparse", "complex", "text", "dates"],
+        ids=["1d", "no rows", "complex", "text", "dates"],
     )
     def test_arrays(self, bad, error, message):
         with pytest.raises(error, match=message):
@@ -203,9 +200,9 @@ class TestLabels:
             (np.c_[Y, Y], "y should be a 1d array"),
             (None, "requires y to be passed"),
             (np.r_[np.nan, np.arange(N - 1) % 2], "y contains NaN"),
-            ([None, *Y[1:]], "y contains NaN or None: 1 label.*row 0"),
-            (pd.Series([*Y[:-1], None]), "y contains NaN or None.*row 29"),
-            (pl.Series([*Y[:-1].tolist(), None]), "y contains NaN or None.*row 29"),
+            ([None, *Y[1:]], "y contains NaN or None: 1 label.*row 1"),
+            (pd.Series([*Y[:-1], None]), "y contains NaN or None.*row 30"),
+            (pl.Series([*Y[:-1].tolist(), None]), "y contains NaN or None.*row 30"),
             ([1, *Y[1:].tolist()], "y mixes labels of type int and str"),
             (np.array([1, *Y[1:].tolist()], dtype=object), "y mixes labels of type int and str"),
         ],

@@ -231,9 +231,15 @@ class TestTools:
 def by_hand(model, X):
     """Class probabilities under every draw, from `posterior_` and the raw table."""
     posterior = model.posterior_["posterior"]
-    intercept = posterior["intercept"].values.reshape(-1, len(model.classes_))
-    coef = posterior["coef"].values.reshape(len(intercept), len(model.classes_), -1)
-    order = posterior["order"].values.reshape(len(intercept), -1)
+    split_class = posterior["split_class"].values
+    intercepts = posterior["intercept"].values.reshape(-1, len(split_class))
+    coefs = posterior["coef"].values.reshape(*intercepts.shape, -1)
+    order = posterior["order"].values.reshape(len(intercepts), -1)
+    intercept = np.full((len(order), len(model.classes_)), np.nan)
+    coef = np.full((*intercept.shape, coefs.shape[-1]), np.nan)
+    for d, k in np.argwhere(~np.isnan(intercepts)):
+        category = np.searchsorted(model.classes_, split_class[k])
+        intercept[d, category], coef[d, category] = intercepts[d, k], coefs[d, k]
     out = np.empty((len(intercept), len(X), len(model.classes_)))
     for d in range(len(intercept)):
         left = np.ones(len(X))
@@ -365,7 +371,8 @@ class TestHardData:
             assert np.isfinite(model.summary()[column]).all()
         assert np.isfinite(model.predict_frame(X[:3]).drop(columns="prediction")).all(axis=None)
         posterior = model.posterior_["posterior"]
-        assert int(posterior["intercept"].isnull().sum()) == draws.order[..., 0].size
+        n_sticks = draws.order[..., 1:].size
+        assert int(posterior["intercept"].notnull().sum()) == n_sticks
         if kind == "separated" and scale is not None:
             assert model.score(X, y) == 1
 

@@ -46,18 +46,22 @@ def test_evidences_of_every_order(model, seed):
     assert np.isnan(before.diagonal()).all()
     off = ~np.eye(4, dtype=bool)
     assert (before + before.T)[off] == pytest.approx(1.0)
+    sticks = found.sticks()
+    assert sticks["class"].tolist() == found.order[:3].tolist()
+    assert sticks["against"][1] == ", ".join(sorted(found.order[2:]))
+    assert sticks["log_evidence"].sum() == pytest.approx(found.log_evidence_of_order)
     drawn = found.draw(200, random_state=1)
     assert drawn.shape == (200, 4)
     assert (np.sort(drawn, axis=1) == names).all()
     assert (drawn == found.draw(200, random_state=1)).all()
-    assert "exact" in repr(found)
+    assert "all orders" in repr(found)
 
 
 def test_the_sticks_of_an_order_are_those_of_a_model_with_that_order(seed):
     """The evidence of an order by the lattice is the sum of its sticks by the store."""
     X, y = clusters(seed)
     model = StickLogisticClassifier(scale=None, precision=0.5)
-    found = pasb.order_evidence(X, y, model=model)
+    found = pasb.order_evidence(X, y, model=model, n_importance=0)
     rows = Rows.of(np.column_stack([np.ones(len(y)), X]), y, 4)
     store = Problem(rows, Logistic(precision=0.5)).approximations()
     expected = store.evidence_of_order(found.order)
@@ -81,7 +85,7 @@ def test_frames_are_of_the_kind_that_came_in(library, seed):
 def test_many_classes_are_searched(seed):
     X, y = clusters(seed, 13, 12)
     found = pasb.order_evidence(X, y, random_state=seed)
-    assert not found.exact
+    assert not found.complete
     assert sorted(found.order) == list(range(13))
     assert "searched" in repr(found)
     with pytest.raises(ValueError, match="there are 13 classes"):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.classifiers.settings import OTHER_DEFAULTS, PRIOR, RUN
-from pasb.classifiers.stick_classifier import cores
+from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.settings import OTHER_DEFAULTS, PRIOR, RUN, WEIGHTS
 
 CLASSIFIERS = [
     pasb.StickBreakingClassifier,
@@ -22,8 +22,14 @@ CLASSIFIERS = [
     pasb.StackedSoftplusClassifier,
 ]
 WITH_PRIOR = [pasb.StickLogisticClassifier, pasb.StickRobitClassifier]
+WITH_WEIGHTS = [
+    pasb.StickLogisticClassifier,
+    pasb.StickBreakingClassifier,
+    pasb.StickSVMClassifier,
+]
 CASES = [(kind, name, RUN[name]) for kind in CLASSIFIERS for name in RUN]
 CASES += [(kind, name, PRIOR[name]) for kind in WITH_PRIOR for name in PRIOR]
+CASES += [(kind, name, WEIGHTS[name]) for kind in WITH_WEIGHTS for name in WEIGHTS]
 IDS = [f"{kind.__name__}-{name}" for kind, name, _ in CASES]
 
 

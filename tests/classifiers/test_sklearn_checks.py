@@ -24,12 +24,23 @@ pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning"
 
 SMALL = {"n_chains": 2, "n_warmup": 40, "n_draws": 40, "n_swaps": 5, "n_jobs": 1, "random_state": 0}
 
+WITHOUT_COLUMNS = {
+    "check_estimators_empty_data_messages": (
+        "A table without columns is welcome: it gives the intercept model. The messages for tables "
+        "without rows are checked in test_bad_input.py."
+    )
+}
 NOT_SATISFIABLE = {
-    "check_sample_weight_equivalence_on_dense_data": (
+    **WITHOUT_COLUMNS,
+    **dict.fromkeys(
+        (
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        ),
         "A row of weight 2 and the same row twice have the same posterior but use other random "
         "numbers, so the draws agree in distribution, not one by one. The tests below compare them "
-        "within Monte Carlo error, and zero weights exactly."
-    )
+        "within Monte Carlo error, and zero weights exactly.",
+    ),
 }
 
 
@@ -37,9 +48,10 @@ SOFTPLUS = SMALL | {"n_experts": 2, "n_layers": 2, "n_chains": 1, "n_warmup": 30
 
 SVM = SMALL | {"n_chains": 1, "n_warmup": 30, "n_draws": 20, "width": 0.5}
 
-ONLY_WHOLE_ROWS = dict.fromkeys(
+ONLY_WHOLE_ROWS = WITHOUT_COLUMNS | dict.fromkeys(
     (
         "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
         "check_sample_weights_list",
         "check_sample_weights_not_overwritten",
     ),
@@ -91,7 +103,7 @@ def test_tags(classifier):
     assert tags.target_tags.required
     assert not tags.target_tags.multi_output
     assert tags.input_tags.two_d_array
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse
     assert not tags.input_tags.allow_nan
     assert not tags.input_tags.string
     assert not tags.input_tags.categorical

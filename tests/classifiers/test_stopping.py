@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import NotFittedError
 
 import pasb
 from pasb.classifiers.stick_classifier import StickClassifier
@@ -86,13 +85,13 @@ class TestMaxSeconds:
         assert again.max_seconds == 9
         assert again.convergence_in_words() == model.convergence_in_words()
 
-    def test_too_short_leaves_no_model(self, kind, own, clock):
+    def test_too_short_leaves_the_model_as_it_was(self, kind, own, clock):
         model = fit(kind, own)
+        before = model.predict_proba(X)
         model.set_params(max_seconds=9, callbacks=ends_at(clock, 3))
         with pytest.raises(TimeBudgetError, match=r"max_seconds=9 is too short: .* warm-up"):
             model.fit(X, Y)
-        with pytest.raises(NotFittedError):
-            model.predict(X)
+        np.testing.assert_array_equal(model.predict_proba(X), before)
 
     def test_time_enough(self, kind, own, clock):
         model = fit(kind, own, max_seconds=9)
@@ -112,6 +111,33 @@ class TestMaxSeconds:
         resumed = fit(kind, own, **settings)
         assert resumed.draws_.ended == "finished"
         assert_same_draws(resumed, fit(kind, own), 40)
+
+
+@every
+class TestStoppedInTheWarmup:
+    def test_is_told_and_marked(self, kind, own, tmp_path):
+        model = kind(**FEW, **own, callbacks=[lambda info: info.sweep >= 3])
+        with pytest.warns(pasb.ConvergenceWarning, match="STOPPED IN THE WARM-UP") as caught:
+            model.fit(X, Y)
+        told = str(caught[-1].message)
+        assert "do not use its predictions" in told
+        assert "can be used as it is" not in told
+        assert "A run with a checkpoint can be continued" in told
+        assert model.draws_.ended == "warm-up"
+        assert model.draws_.interrupted
+        assert not model.converged_
+        model.save(tmp_path / "model.pasb")
+        again = pasb.load(tmp_path / "model.pasb")
+        assert not again.converged_
+        assert again.convergence_in_words() == told
+
+    def test_with_a_checkpoint(self, kind, own, tmp_path):
+        model = kind(**FEW, **own, checkpoint=tmp_path, callbacks=[lambda info: info.sweep >= 3])
+        with pytest.warns(pasb.ConvergenceWarning, match="STOPPED IN THE WARM-UP") as caught:
+            model.fit(X, Y)
+        told = str(caught[-1].message)
+        assert f"The same fit continues from the checkpoint in '{tmp_path}'" in told
+        assert "A run with a checkpoint" not in told
 
 
 class TestStacked:

@@ -42,7 +42,7 @@ def test_fit_predicts_probabilities(fitted, iris):
     assert set(fitted.support_) <= set(fitted.bases_)
     assert 0 < fitted.n_hyperplanes() < 149
     coef = fitted.posterior_["posterior"]["coef"]
-    assert coef.dims == ("chain", "draw", "category", "basis")
+    assert coef.dims == ("chain", "draw", "split", "basis")
 
 
 def test_a_row_does_not_depend_on_the_others(fitted, iris, monkeypatch):

@@ -103,6 +103,30 @@ class TestMaxSeconds:
         assert not out.exists()
 
 
+class TestStoppedInTheWarmup:
+    """Ctrl-C, SIGTERM and callbacks take one path."""
+
+    def test_has_a_code_of_its_own(self, fit, monkeypatch):
+        monkeypatch.setattr(StickClassifier, "_callbacks", lambda self: [lambda info: True])
+        done, out = fit("--draws", "50")
+        assert done.exit_code == 3
+        assert done.stderr.startswith("Error: STOPPED IN THE WARM-UP, after 1 sweep:")
+        assert "A run with --checkpoint can be continued" in flat(done.stderr)
+        assert f"{out} is marked as not converged" in flat(done.stderr)
+        assert "Coefficients" not in done.output
+        assert not pasb.load(out).converged_
+        again = CliRunner().invoke(app, ["summary", str(out)]).output
+        assert "STOPPED IN THE WARM-UP" in again
+
+    def test_beyond_it_the_draws_count(self, fit, monkeypatch):
+        stop = [lambda info: info.sweep >= 40]
+        monkeypatch.setattr(StickClassifier, "_callbacks", lambda self: stop)
+        done, out = fit("--draws", "50")
+        assert done.exit_code == 0
+        assert "stopped after 10 of 50 draws" in flat(done.output)
+        assert pasb.load(out).draws_.ended == "interrupted"
+
+
 def test_no_time(fit):
     done, _ = fit("--max-seconds", "0")
     assert done.exit_code == 2

@@ -113,3 +113,93 @@ class TestWeights:
         weights = checked_weights(kind([1, 0, 2]), self.X)
         assert weights.dtype == np.float64
         np.testing.assert_array_equal(weights, [1, 0, 2])
+
+
+class TestAllProblems:
+    class Estimator(BaseEstimator):
+        pass
+
+    def check(self, X, y="no_validation"):
+        return checked_table(self.Estimator(), X, reset=True, y=y)
+
+    def test_are_reported_together(self):
+        frame = pd.DataFrame(
+            {
+                "word": ["x", "y", "z"],
+                "when": pd.date_range("2020", periods=3),
+                "gaps": [1.0, np.nan, np.nan],
+                "huge": [1.0, 2.0, np.inf],
+                "fine": [1, 2, 3],
+            }
+        )
+        with pytest.raises(ValueError, match=r"^5 problems") as caught:
+            self.check(frame, y=["a", None, "b"])
+        for part in (
+            "'word' does not hold numbers",
+            "'when' holds dates or times",
+            "contains NaN: column 'gaps' has 2 such values, the first in row 2",
+            "contains infinity: column 'huge' has 1 such value, the first in row 3",
+            "y contains NaN or None: 1 label missing, the first in row 2",
+        ):
+            assert part in str(caught.value)
+
+    def test_gaps_in_several_columns(self):
+        X = np.ones((5000, 3))
+        X[4500, 0] = X[2, 2] = np.nan
+        with pytest.raises(ValueError, match="2 problems") as caught:
+            self.check(X)
+        assert "column x0 has 1 such value, the first in row 4501" in str(caught.value)
+        assert "column x2 has 1 such value, the first in row 3" in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("column", "what"),
+        [
+            (pd.Series([[1], [2]]), "nested values"),
+            (pd.Series([{"a": 1}, {"a": 2}]), "nested values"),
+            (pl.Series([[1], [2]]), "nested values"),
+            (pd.Series(pd.date_range("2020", periods=2, tz="UTC")), "timestamps"),
+            (pl.Series([datetime.date(2020, 1, 1)] * 2), "dates"),
+            (pl.Series([b"x", b"y"]), "bytes"),
+        ],
+        ids=["lists", "dicts", "polars lists", "timestamps", "dates", "bytes"],
+    )
+    def test_columns_are_called_what_they_are(self, column, what):
+        frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+        with pytest.raises(ValueError, match=rf"column 'b' .*{what}"):
+            self.check(frame({"a": [1.0, 2.0], "b": column}))
+
+    def test_a_hundred_thousand_columns(self):
+        """A comparison of every pair of names would not end."""
+        names = [f"c{k}" for k in range(100_000)]
+        assert self.check(pd.DataFrame(np.ones((2, 100_000)), columns=names)).shape == (2, 100_000)
+        names[-1] = "c0"
+        with pytest.raises(ValueError, match="two columns are named 'c0'"):
+            self.check(pd.DataFrame(np.ones((2, 100_000)), columns=names))
+
+
+class TestLabels:
+    class Estimator(BaseEstimator):
+        pass
+
+    def check(self, y):
+        return checked_table(self.Estimator(), np.ones((len(y), 1)), reset=True, y=y)[1]
+
+    @pytest.mark.parametrize(
+        "y",
+        [
+            [2**64 - 1, 2**63, 1],
+            [2**63, 1, 1],
+            np.array([2**64 - 1, 1, 1], dtype=object),
+            pd.Series([2**64 - 1, 1, 1], dtype=object),
+            [-(2**63), 0, 2**63 - 1],
+        ],
+        ids=["uint64", "mixed sizes", "objects", "pandas", "int64"],
+    )
+    def test_integers_of_64_bits_keep_their_value(self, y):
+        assert self.check(y).tolist() == list(y)
+
+    @pytest.mark.parametrize("y", [[-1, 2**63, 3], [2**64, 1, 2], [2**70, 2**70 + 1, 1]])
+    def test_larger_ones_are_refused(self, y):
+        """As floats they would not be told apart."""
+        with pytest.raises(ValueError, match=r"do not fit into 64 bits.*make the labels text"):
+            self.check(y)

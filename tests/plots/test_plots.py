@@ -214,3 +214,16 @@ def test_pyplot_is_not_used():
         "sys.exit('matplotlib.pyplot' in sys.modules)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_effects(model, data, tmp_path):
+    figure = plots.effects(model, data[0], "petal_length", by="sepal_length", n_points=5)
+    assert isinstance(figure, Figure)
+    assert len(figure.axes) == 3  # the 10, 50 and 90 % points
+    assert all(len(ax.collections) == 3 for ax in figure.axes)  # a band for each class
+    assert "petal length" in words(figure)
+    drawn(figure, tmp_path)
+    levels = data[0].assign(petal_length=np.where(data[0]["petal_length"] > 3, 5.0, 2.0))
+    drawn(plots.effects(model, levels, "petal_length", classes=["setosa"]), tmp_path)
+    with pytest.raises(ValueError, match="did you mean 'petal_length'"):
+        plots.effects(model, data[0], "petal_lenght")

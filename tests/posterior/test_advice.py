@@ -10,6 +10,8 @@ import pytest
 
 from pasb import StickLogisticClassifier
 from pasb.errors import ConvergenceWarning
+from pasb.posterior.advice import advice_on
+from pasb.posterior.limits import Limits
 
 
 class TestAdvice:
@@ -71,13 +73,26 @@ class TestAdvice:
         assert "stopped after 40 of 90 draws of each chain" in text
         assert "checkpoint" in text
 
+    def test_interrupted_and_poor(self, fitted):
+        text = self.advice(fitted, ended="interrupted", n_asked=90, **self.cycling(fitted))
+        assert "can be used as it is" not in text
+        assert "effective sample size" in text
+
+    def test_interrupted_and_good(self, fitted):
+        seen, draws = fitted.diagnostics_, replace(fitted.draws_, ended="interrupted")
+        text = advice_on(draws, seen, Limits(rhat=1.99, ess=1.0))
+        assert "The model can be used as it is. A run with a checkpoint can be continued." in text
+        text = advice_on(draws, seen, Limits(rhat=1.99, ess=1.0), "some/folder")
+        assert "The model can be used as it is. The same fit continues from the" in text
+        assert "A run with a checkpoint" not in text
+
     def test_time_that_was_spent(self, fitted):
         text = self.advice(fitted, ended="time", n_asked=90, **self.cycling(fitted))
         assert "max_seconds" in text
         assert "after 40 of 90 draws of each chain" in text
         assert "checkpoint" in text
         assert "effective sample size" in text
-        assert text.endswith("Allow more time.")
+        assert "Allow more time." in text
 
     def test_chains_in_modes_whose_average_is_known(self, fitted):
         """R-hat is as bad as it can be, and probabilities hardly differ."""
@@ -132,3 +147,14 @@ class TestAdvice:
         with pytest.warns(ConvergenceWarning) as caught:
             StickLogisticClassifier(n_warmup=5, n_draws=3, n_chains=1, n_jobs=1).fit(X, y)
         assert caught[0].filename == __file__
+
+
+def test_one_chain_has_no_rhat():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = np.arange(60) % 2
+    model = StickLogisticClassifier(
+        n_chains=1, n_warmup=100, n_draws=2000, n_jobs=1, random_state=0, until={"ess": 150}
+    ).fit(X, y)
+    assert model.draws_.n_draws < 2000
+    assert np.isnan(model.diagnostics_.worst_rhat)
+    assert "R-hat needs two chains" in model.convergence_in_words()

@@ -43,7 +43,8 @@ def test_all_quantities_must_be_within():
     assert limits.met(*good)
     assert not limits.met(good[0] + 0.001, good[1])
     assert not limits.met(good[0], good[1] - 1)
-    assert not limits.met(np.array([np.nan]), good[1])
+    assert limits.met(np.array([np.nan]), good[1])  # a single chain has no R-hat
+    assert not limits.met(np.array([np.nan]), np.array([np.nan]))
     assert not limits.met(good[0], np.array([np.nan]))
 
 

@@ -53,11 +53,11 @@ class TestTree:
         assert isinstance(tree, xarray.DataTree)
         assert set(tree.children) == {"posterior", "sample_stats", "observed_data"}
         posterior = tree["posterior"]
-        assert posterior["coef"].dims == ("chain", "draw", "category", "feature")
-        assert posterior["intercept"].shape == (N_CHAINS, N_DRAWS, 3)
+        assert posterior["coef"].dims == ("chain", "draw", "split", "feature")
+        assert posterior["intercept"].shape == (N_CHAINS, N_DRAWS, posterior.sizes["split"])
         assert posterior["order"].shape == (N_CHAINS, N_DRAWS, 3)
         assert posterior["probability"].shape == (N_CHAINS, N_DRAWS, MOST_WATCHED, 3)
-        assert tree["sample_stats"]["lp"].shape == (N_CHAINS, N_DRAWS)
+        assert tree["sample_stats"]["log_likelihood_sum"].shape == (N_CHAINS, N_DRAWS)
         assert list(posterior["category"].values) == list(LABELS)
         assert list(posterior["feature"].values) == ["x0", "x1"]
         assert posterior.attrs["inference_library"] == "pasb"
@@ -71,13 +71,24 @@ class TestTree:
         after = model.set_params(random_state=1).fit(X, Y).posterior_
         assert not before.equals(after)
 
-    def test_only_the_reference_class_has_no_coefficients(self, fitted):
+    def test_coefficients_are_kept_apart_by_what_they_mean(self, fitted):
         posterior = fitted.posterior_["posterior"]
-        reference = posterior["order"].values[..., -1, None] == np.arange(3)
-        np.testing.assert_array_equal(np.isnan(posterior["intercept"].values), reference)
-        np.testing.assert_array_equal(
-            np.isnan(posterior["coef"].values), np.broadcast_to(reference[..., None], (2, 40, 3, 2))
-        )
+        assert len(posterior["split"]) > 2  # several orders were drawn
+        draws = fitted.draws_
+        slopes = fitted.fitted_.scaling.intercept_and_slopes(draws.parameters["coef"])[1]
+        for label, own in posterior["coef"].groupby("split"):
+            name, _, behind = label.partition(" | ")
+            category = LABELS.tolist().index(name)
+            for chain, draw in np.ndindex(N_CHAINS, N_DRAWS):
+                order = LABELS[draws.order[chain, draw]].tolist()
+                after = order[order.index(name) + 1 :]
+                found = own.values[chain, draw].ravel()
+                if set(after) == set(behind.split(", ")):
+                    np.testing.assert_array_equal(found, slopes[chain, draw, category])
+                else:
+                    assert np.isnan(found).all()
+        shares = posterior["coef"].notnull().isel(feature=0).mean(("chain", "draw"))
+        np.testing.assert_allclose(shares, posterior["split_probability"])
         for name in ("probability", "order"):
             assert not posterior[name].isnull().any()
 
@@ -122,7 +133,7 @@ class TestArviz:
         import arviz_stats
 
         table = arviz_stats.summary(
-            fixed.posterior_, var_names=["coef"], coords={"category": ["yew", "ash"]}
+            fixed.posterior_, var_names=["coef"], coords={"split": ["yew | ash, oak", "ash | oak"]}
         )
         assert len(table) == 4
         ours = fixed.summary()
@@ -142,7 +153,7 @@ class TestArviz:
         rows = fixed.posterior_["posterior"]["row"].values[:2]
         draw = getattr(arviz_plots, plot)
         draw(fixed.posterior_, var_names=["probability"], coords={"row": rows})
-        draw(fixed.posterior_, var_names=["coef"], coords={"category": ["yew", "ash"]})
+        draw(fixed.posterior_, var_names=["coef"], coords={"split": ["yew | ash, oak"]})
         pyplot.close("all")
 
 
@@ -180,7 +191,8 @@ class TestExport:
 class TestSummary:
     def test_rows_and_columns(self, fitted):
         table = fitted.summary()
-        assert list(table.columns) == ["stick", "class", "feature", "mean", "sd", "lower", "upper"]
+        names = "stick class against probability feature mean sd lower upper rhat ess"
+        assert list(table.columns) == names.split()
         assert table["stick"].tolist() == [1, 1, 1, 2, 2, 2]
         assert table["class"].tolist() == np.repeat(fitted.order_[:-1], 3).tolist()
         assert (table["lower"] <= table["mean"]).all()
@@ -189,7 +201,7 @@ class TestSummary:
     def test_numbers(self, fixed):
         posterior = fixed.posterior_["posterior"]
         table = fixed.summary(interval=0.5)
-        values = posterior["coef"].sel(category="ash", feature="x1").values
+        values = posterior["coef"].sel(split="ash | oak", feature="x1").values
         row = table[(table["class"] == "ash") & (table["feature"] == "x1")].iloc[0]
         assert row["stick"] == 2
         np.testing.assert_allclose(
@@ -197,13 +209,48 @@ class TestSummary:
             [values.mean(), values.std(), *np.quantile(values, [0.25, 0.75])],
         )
 
-    def test_only_draws_in_the_most_probable_order(self, fitted):
+    def test_only_draws_that_have_the_stick(self, fitted):
         posterior = fitted.posterior_["posterior"]
-        index = {label: i for i, label in enumerate(LABELS)}
-        top = [index[label] for label in fitted.order_]
-        chosen = (posterior["order"].values == top).all(axis=2)
-        first = posterior["intercept"].values[chosen][:, top[0]]
-        np.testing.assert_allclose(fitted.summary()["mean"][0], first.mean())
+        table = fitted.summary()
+        for stick in (1, 2):
+            own = table[(table["stick"] == stick) & (table["feature"] == "x0")].iloc[0]
+            behind = sorted(fitted.order_[stick:])
+            assert own["against"] == ", ".join(behind)
+            coef = posterior["coef"].sel(split=f"{own['class']} | {own['against']}", feature="x0")
+            assert own["mean"] == pytest.approx(float(coef.mean()))
+            assert own["probability"] == pytest.approx(float(coef.notnull().mean()))
+
+    def test_several_orders(self, fitted):
+        orders = fitted.order_posterior()
+        table = fitted.summary(orders=2)
+        assert table["order"].unique().tolist() == orders["order"][:2].tolist()
+        assert len(table) == 12
+        probable = fitted.summary(orders="probable")
+        expected = orders[orders["probability"] >= 0.05]
+        assert probable["order"].unique().tolist() == expected["order"].tolist()
+        np.testing.assert_allclose(
+            probable["order_probability"].unique(), expected["probability"].unique()
+        )
+
+    def test_agreement_of_chains(self, fixed):
+        from pasb.posterior.diagnostics import rhat_and_ess
+
+        table = fixed.summary()
+        coef = fixed.posterior_["posterior"]["coef"].sel(split="ash | oak", feature="x1").values
+        rhat, ess = rhat_and_ess(coef[:, :, None])
+        row = table[(table["class"] == "ash") & (table["feature"] == "x1")].iloc[0]
+        assert (row["rhat"], row["ess"]) == pytest.approx((rhat[0], ess[0]))
+
+    def test_how_sticks_divide_rows(self, fixed):
+        table = fixed.summary(X=X, y=Y).drop_duplicates("stick")
+        assert table["rows"].tolist() == pytest.approx([1.0, 2 / 3])
+        assert (table["stopped_own"] > table["stopped_others"]).all()
+
+    def test_bad_arguments(self, fitted):
+        with pytest.raises(ValueError, match="orders must be 'top', 'probable' or a positive"):
+            fitted.summary(orders="best")
+        with pytest.raises(ValueError, match="both X and y"):
+            fitted.summary(X=X)
 
     def test_wider_intervals_hold_narrower_ones(self, fitted):
         wide, narrow = fitted.summary(0.95), fitted.summary(0.5)

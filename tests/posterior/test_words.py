@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pasb import SoftplusClassifier, StickLogisticClassifier, StickSVMClassifier
-from pasb.posterior.words import stick_splits
+from pasb.posterior.words import stick_divisions
 
 FEW = {"n_warmup": 40, "n_draws": 40, "n_chains": 2, "random_state": 1, "progress": False}
 
@@ -58,7 +58,9 @@ def test_splits_are_means_over_rows_and_draws(seed):
     inner, categories = model._inner_rows(X)[:], np.searchsorted(model.classes_, y)
     order = np.array([0, 2, 1])
     every = np.ones((1, 40), dtype=bool)
-    splits = stick_splits(model.fitted_, order, "forward", np.array([0]), every, inner, categories)
+    splits = stick_divisions(
+        model.fitted_, order, "forward", np.array([0]), every, inner, categories
+    )
     draws = model.draws_.parameters["coef"][0]
     stop = (1 / (1 + np.exp(-draws @ inner.T))).mean(axis=0)
     for k, category in enumerate(order[:-1]):

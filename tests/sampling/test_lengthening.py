@@ -135,7 +135,8 @@ class TestResumed:
             return draws.n_draws >= 225
 
         stop = [lambda info: info.sweep >= sweep]
-        assert run(enough, checkpoint=tmp_path, callbacks=stop).ended == "interrupted"
+        ended = "interrupted" if sweep > 10 else "warm-up"
+        assert run(enough, checkpoint=tmp_path, callbacks=stop).ended == ended
         for _ in range(2):  # the second one has nothing left to do
             draws = run(enough, 2, checkpoint=tmp_path)
             assert (draws.ended, draws.n_draws) == ("until", 225)
@@ -219,6 +220,22 @@ class TestGrowth:
             draws = run(lambda draws: False, 2, **how)
             assert draws.n_draws == n_draws
             self.assert_thinned(draws, every_draw, 8)
+
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    @pytest.mark.parametrize("n_draws", [40, 35])
+    @pytest.mark.parametrize("lost", [0, 1, 2, 3])
+    def test_what_is_missing_is_drawn_again(self, every_draw, tmp_path, n_draws, lost):
+        schedule = Schedule(10, n_draws, 2, 7, longest=8)
+        how = {"schedule": schedule, "first_look": n_draws, "checkpoint": tmp_path}
+        for sweep in (60, 140, 260):
+            run(lambda draws: False, callbacks=[lambda info, k=sweep: info.sweep >= k], **how)
+        run(lambda draws: False, **how)
+        segments = sorted((tmp_path / "chain-0001").glob("*.pasb"))
+        assert len(segments) > 4
+        segments[lost].write_bytes(b"")
+        draws = run(lambda draws: False, **how)
+        assert draws.n_draws == n_draws
+        self.assert_thinned(draws, every_draw, 8)
 
     def test_resumed_after_its_end(self, every_draw, tmp_path):
         how = {"schedule": self.SCHEDULE, "first_look": 40, "checkpoint": tmp_path}

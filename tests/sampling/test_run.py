@@ -261,7 +261,7 @@ class TestInterrupt:
 
     def test_in_the_warmup(self):
         model = classifier(n_warmup=100_000, callbacks=[interrupt_at(3)])
-        with pytest.warns(ConvergenceWarning, match="stopped after"):
+        with pytest.warns(ConvergenceWarning, match=r"STOPPED IN THE WARM-UP, after \d+ sweep"):
             model.fit(X, Y)
         assert model.draws_.n_draws == 1
         assert 1 <= model.draws_.n_warmup < 100_000

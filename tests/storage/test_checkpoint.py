@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -209,12 +211,100 @@ def test_a_file_in_the_place_of_the_folder(tmp_path):
         Checkpoint.open(path / "below", FINGERPRINT)
 
 
-def test_a_damaged_run_file(tmp_path):
+@pytest.mark.parametrize("victim", ["run.pasb", "run-copy.pasb"])
+@pytest.mark.parametrize("damage", [cut, Path.unlink])
+def test_a_damaged_run_file_is_written_again_from_the_other(tmp_path, victim, damage):
     fill(tmp_path)
-    cut(tmp_path / "run.pasb")
+    sound = (tmp_path / victim).read_bytes()
+    damage(tmp_path / victim)
+    assert Checkpoint.peek(tmp_path) == FINGERPRINT
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check(load(tmp_path), 60, 20)
+    assert [victim in str(w.message) for w in caught] == [True] * (damage is cut)
+    assert (tmp_path / victim).read_bytes() == sound
+    check(quiet_load(tmp_path), 60, 20)
+
+
+def test_both_run_files_damaged(tmp_path):
+    fill(tmp_path)
+    for name in ("run.pasb", "run-copy.pasb"):
+        cut(tmp_path / name)
     for call in (lambda: Checkpoint.open(tmp_path, FINGERPRINT), lambda: Checkpoint.peek(tmp_path)):
         with pytest.raises(CheckpointError, match=r"run\.pasb' is damaged.* use another folder"):
             call()
+
+
+def n_draws_of(saved: Saved) -> int:
+    return sum(len(piece.draws.get("order", ())) for piece in (saved, *saved.later))
+
+
+def test_a_damaged_byte_costs_at_most_one_segment(tmp_path):
+    """Whichever byte of whichever file it is; every thirteenth is tried."""
+    fill(tmp_path / "sound", segments=3)
+    files = [path for path in (tmp_path / "sound").rglob("*") if path.is_file()]
+    tried = 0
+    for path in files:
+        content = path.read_bytes()
+        for place in range(tried % 13, len(content), 13):
+            folder = tmp_path / "broken"
+            shutil.copytree(tmp_path / "sound", folder)
+            broken = bytearray(content)
+            broken[place] ^= 1 << (place % 8)
+            (folder / path.relative_to(tmp_path / "sound")).write_bytes(broken)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                with Checkpoint.open(folder, FINGERPRINT) as checkpoint:
+                    saved = checkpoint.load(0, mends=True)
+            assert saved is not None
+            assert n_draws_of(saved) >= 10, (path.name, place)
+            shutil.rmtree(folder)
+            tried += 1
+    assert tried > 400
+
+
+def test_a_version_that_is_damage_is_not_a_newer_one(tmp_path):
+    fill(tmp_path)
+    path = segment(tmp_path, 4)
+    path.write_bytes(path.read_bytes().replace(b'"format_version": 1', b'"format_version": 9'))
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        check(load(tmp_path), 50, 15)
+
+
+class TestMending:
+    def test_what_comes_after_the_gap_is_kept(self, tmp_path):
+        fill(tmp_path)
+        flip(segment(tmp_path, 2))
+        with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
+            with pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"):
+                saved = checkpoint.load(0, mends=True)
+            check(replace(saved, later=()), 30, 5)
+            (later,) = saved.later
+            assert (later.sweep, later.draws_before) == (60, 10)
+            np.testing.assert_array_equal(later.draws["order"], np.arange(10, 20))
+            checkpoint.mend(0, saved, 40, state_of(40), draws_of(5, 10))
+            checkpoint.append(0, 70, state_of(70), draws_of(20, 25))
+        check(quiet_load(tmp_path), 70, 25)
+
+    def test_the_beginning_may_be_missing(self, tmp_path):
+        fill(tmp_path, warmup=0)
+        segment(tmp_path, 0).unlink()
+        with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
+            with pytest.warns(RuntimeWarning, match="Missing, and drawn again: 5 draws"):
+                saved = checkpoint.load(0, mends=True)
+            assert saved.index == -1
+            checkpoint.mend(0, saved, 10, state_of(10), draws_of(0, 5))
+        check(quiet_load(tmp_path), 40, 20)
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link], ids=["symbolic", "hard"])
+def test_a_lock_that_is_a_link_is_refused(tmp_path, link):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "diary.txt").write_text("dear diary")
+    link(tmp_path / "diary.txt", tmp_path / "run" / "run.lock")
+    with pytest.raises(CheckpointError, match=r"run\.lock' is a link"):
+        Checkpoint.open(tmp_path / "run", FINGERPRINT)
+    assert (tmp_path / "diary.txt").read_text() == "dear diary"
 
 
 def test_other_versions(tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ import pasb
 import pasb.engines.threads
 import pasb.sampling.run
 from pasb.errors import CheckpointError, ConvergenceWarning, FileFormatError
+from pasb.sampling.chain import Chain
 from pasb.storage import file_format, store, whole_file
 from pasb.storage.checkpoint import Checkpoint
 
@@ -498,19 +499,43 @@ def test_damage_at_many_random_places(name, whole, stopped, tmp_path, seed, dama
 
 @pytest.mark.parametrize("damage", [cut, zero])
 def test_a_damaged_run_file(whole, stopped, tmp_path, seed, damage):
-    """Without it nothing says whose draws these are: refused, and nothing is touched."""
+    """One of its two copies is enough; without both nothing says whose draws these are."""
     rng = random.Random(seed)
     folder = tmp_path / "run"
     shutil.copytree(stopped["logistic"], folder)
     sound = (folder / "run.pasb").read_bytes()
     before = {path: path.read_bytes() for path in segments(folder)}
     for _ in range(5):
-        (folder / "run.pasb").write_bytes(damage(sound, rng))
+        for copy in ("run.pasb", "run-copy.pasb"):
+            (folder / copy).write_bytes(damage(sound, rng))
         with pytest.raises(CheckpointError, match="cannot be used"):
             fit(checkpoint=folder)
         assert {path: path.read_bytes() for path in segments(folder)} == before
-    (folder / "run.pasb").write_bytes(sound)
-    assert_same(fit(checkpoint=folder), whole["logistic"])
+    (folder / rng.choice(["run.pasb", "run-copy.pasb"])).write_bytes(sound)
+    with pytest.warns(RuntimeWarning, match="written again from its copy"):
+        assert_same(fit(checkpoint=folder), whole["logistic"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("which", [0, 5, -2])
+def test_only_what_was_damaged_is_drawn_again(name, which, whole, stopped, tmp_path, monkeypatch):
+    """Segments of one draw: a damaged one costs one sweep, or the warm-up before the first."""
+    folder = tmp_path / "run"
+    shutil.copytree(stopped[name], folder)
+    mine = [path for path in segments(folder) if path.parent.name == "chain-0000"]
+    mine[which].write_bytes(b"PK" + bytes(100))
+    made = []
+    sweep = Chain.after_sweep
+    monkeypatch.setattr(Chain, "after_sweep", lambda self: (made.append(self.index), sweep(self)))
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        model = fit(name, checkpoint=folder)
+    assert_same(model, whole[name])
+    again = 11 if which == 0 else 1  # the first holds the warm-up of 10 sweeps
+    n_left = SHORT["n_warmup"] + SHORT["n_draws"] - 22
+    assert made.count(0) <= n_left + again + 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert_same(fit(name, checkpoint=folder), whole[name])
 
 
 def rewrite(path, change):
@@ -619,7 +644,7 @@ def test_a_sound_segment_that_is_no_state(name, stopped, tmp_path, change):
 def test_a_checkpoint_of_another_version(stopped, tmp_path, monkeypatch):
     folder = tmp_path / "run"
     shutil.copytree(stopped["logistic"], folder)
-    monkeypatch.setattr("pasb.storage.checkpoint.CHECKPOINT_FORMAT", 99)
+    monkeypatch.setattr("pasb.storage.run_file.CHECKPOINT_FORMAT", 99)
     with pytest.raises(CheckpointError, match=r"is of checkpoint format 2.*reads format 99"):
         fit(checkpoint=folder)
     monkeypatch.undo()

@@ -174,8 +174,8 @@ class CustomSampler(BinarySampler):
     def __init__(self, model: CustomBinary, rows: Rows):
         if not model.weighted and not np.isin(rows.weights, (0.0, 1.0)).all():
             raise ValueError(
-                f"sample_weight must be 0 or 1: the update of {type(model).__name__} takes no "
-                "other weights (it would say so by weighted = True)"
+                "sample_weight must be 0 or 1, and class_weight None: the update of "
+                f"{type(model).__name__} takes no other weights (weighted = True would say so)"
             )
         self.model = model
         self.n_categories, self.n_columns = rows.n_categories, rows.n_columns

@@ -89,8 +89,8 @@ class RobitSampler(LinearSampler):
     def __init__(self, model: Robit, rows: Rows):
         if not np.isin(rows.weights, (0.0, 1.0)).all():
             raise ValueError(
-                "sample_weight must be 0 or 1 for a robit model: its update has no counterpart "
-                "for a row's likelihood to a power"
+                "sample_weight must be 0 or 1 for a robit model, and class_weight None: its update "
+                "has no counterpart for a row's likelihood to a power"
             )
         super().__init__(model, rows, t_link(float(model.df)))
 

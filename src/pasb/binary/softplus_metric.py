@@ -18,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
-from pasb.binary.softplus_fit import shares, slopes_of_layer
-from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, add_layer, log_rates
+from pasb.binary.softplus_gradient import layers_of_block
+from pasb.binary.softplus_link import LINEAR_BELOW
+from pasb.binary.stick_rows import mark_block
 from pasb.numerics.compiled import kernel
-from pasb.numerics.rows import BLOCK, linear_predictors
-from pasb.numerics.vector import vector_exp
-from pasb.sticks import ABSENT
 
 MOST_DENSE = 1000  # coefficients and log-weights
+AT_ONCE = 64  # rows, whose slopes by all coefficients are held in memory
 FIRST_SCALE = 0.3  # of every coordinate, before anything is known
 LEAST_CURVATURE = 0.05  # of coordinates that are logs
 
@@ -46,44 +45,32 @@ class Metric(NamedTuple):
 
 
 @kernel
-def slopes_of_block(block, labels, coef, log_weight, psi, log_q, slopes, fractions):
+def slopes_of_block(block, coef, log_weight, powers, psi, slopes, top, by_row):
     """Derivatives of log lambda times the root of its information, for the rows of one block.
 
-    `slopes` (experts x layers, BLOCK) are those by the predictors, `fractions` (experts, BLOCK)
-    those by the log-weights. `psi` and `log_q` are scratch as for `value_and_gradient`.
+    `slopes` (experts x layers, width) become those by the predictors, `top` (experts, width) those
+    by the log-weights; arguments as for `layers_of_block`.
     """
-    n_experts, n_layers, _ = psi.shape
-    flat = psi.reshape(n_experts * n_layers, BLOCK)
-    log_rate, root, work = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    linear_predictors(block.reshape(1, block.shape[0], BLOCK), coef, flat)
-    for k in range(n_experts):
-        log_q[k, 0] = 0.0
-        for t in range(n_layers):
-            log_q[k, t + 1] = log_q[k, t]
-            add_layer(psi[k, t], log_q[k, t + 1])
-            psi[k, t] += log_q[k, t]
-    log_rates(log_q[:, n_layers], log_weight, work, log_rate)
-    for i in range(BLOCK):
+    n_experts, n_layers = top.shape[0], psi.shape[0] // top.shape[0]
+    layers_of_block(block, coef, log_weight, psi, slopes, top, by_row)
+    log_rate, root = by_row[0], by_row[1]
+    for i in range(root.size):
         root[i] = 0.0
-        if labels[i] != ABSENT and log_rate[i] < 6.5:  # beyond, exp(-lambda) is zero
-            rate = vector_exp(min(log_rate[i], LOG_GREATEST))
+        if powers[i] > 0.0 and log_rate[i] < 6.5:  # beyond, exp(-lambda) is zero
+            rate = np.exp(log_rate[i])
             small = log_rate[i] < LINEAR_BELOW
-            root[i] = np.sqrt(rate if small else rate * (rate / np.expm1(rate)))
+            root[i] = np.sqrt(powers[i] * (rate if small else rate * (rate / np.expm1(rate))))
     for k in range(n_experts):
-        down = log_q[k, 0]
-        shares(log_q[k, n_layers], log_weight[k], log_rate, root, down)
-        fractions[k] = down
-        for t in range(n_layers - 1, -1, -1):
-            slopes_of_layer(psi[k, t], log_q[k, t + 1], work)
-            down *= work
-            slopes[k * n_layers + t] = down
+        top[k] *= root
+        for t in range(k * n_layers, (k + 1) * n_layers):
+            slopes[t] *= top[k]
 
 
 def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
     """The metric from the curvature at some positions; arguments as for `log_posterior`."""
     ard, _, rate_prior, _ = prior
-    n_experts, n_layers, _ = work[2].shape
-    n_vectors, n_columns = n_experts * n_layers, work[4]
+    coef, _, space, n_columns = work
+    n_vectors, n_experts = len(coef), len(space[2])
     n_coef, n = n_vectors * n_columns, positions.shape[1]
     dense = n_coef + n_experts <= MOST_DENSE
     shape = (1, n_coef + n_experts) if dense else (n_vectors, n_columns)
@@ -94,13 +81,14 @@ def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
         curvature, diagonal = np.zeros((*shape, shape[1])), np.zeros(n)
         for position in positions:
             _add_information(rows, position, work, curvature, diagonal[n_coef : n_coef + n_experts])
-            diagonal += _prior_curvature(prior, position, n_experts, n_layers, n_columns)
+            diagonal += _prior_curvature(prior, position, n_experts, n_vectors, n_columns)
         covered = diagonal[: shape[0] * shape[1]].reshape(shape)
-        factors = np.empty_like(curvature)
-        for matrix, own, factor in zip(curvature, covered, factors, strict=True):
+        for matrix, own in zip(curvature, covered, strict=True):
             matrix[np.diag_indices(shape[1])] += own
-            lower = np.linalg.cholesky(matrix / len(positions))
-            factor[:] = solve_triangular(lower, np.eye(shape[1]), lower=True).T
+            matrix /= len(positions)
+            root, _ = dtrtri(np.linalg.cholesky(matrix), lower=1)
+            matrix[:] = root.T
+        factors = curvature
         rest = 1 / np.sqrt(diagonal[shape[0] * shape[1] :] / len(positions))
     if not (ard and rate_prior[0] > 0):
         stay = n_coef + n_experts - shape[0] * shape[1]
@@ -110,31 +98,30 @@ def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
 
 def _add_information(rows, position, work, curvature, of_weights) -> None:
     """Add that of all rows of a stick."""
-    blocks, labels, used = rows
-    coef, _, psi, log_q, n_columns = work
-    n_experts, n_layers, _ = psi.shape
-    n_vectors = n_experts * n_layers
+    coef, _, (psi, slopes, top, by_row), n_columns = work
+    (n_vectors, _), n_experts, width = coef.shape, len(top), rows.blocks.shape[2]
     n_coef = n_vectors * n_columns
     coef[:, :n_columns] = position[:n_coef].reshape(n_vectors, n_columns)
     log_weight = position[n_coef : n_coef + n_experts].copy()
-    slopes, fractions = np.zeros((n_vectors, BLOCK)), np.zeros((n_experts, BLOCK))
-    for b in np.flatnonzero(used):
-        own = labels[b * BLOCK : (b + 1) * BLOCK]
-        slopes_of_block(blocks[b], own, coef, log_weight, psi, log_q, slopes, fractions)
-        X = blocks[b, :n_columns]
-        by_coef = slopes[:, None, :] * X
-        if len(curvature) == 1 and curvature.shape[1] > n_coef:
-            every = np.concatenate([by_coef.reshape(n_coef, BLOCK), fractions])
-            curvature[0] += every @ every.T
-        else:
-            curvature += by_coef @ by_coef.transpose(0, 2, 1)
-            of_weights += np.sum(fractions**2, axis=1)
+    dense = curvature.shape[1] > n_columns
+    for b, block in enumerate(rows.blocks):
+        if not mark_block(rows, b, by_row[3], by_row[4]):
+            continue
+        slopes_of_block(block, coef, log_weight, by_row[4], psi, slopes, top, by_row)
+        for first in range(0, width, AT_ONCE):
+            few = slice(first, first + AT_ONCE)
+            by_coef = slopes[:, None, few] * block[:n_columns, few]
+            if dense:
+                every = np.concatenate([by_coef.reshape(n_coef, -1), top[:, few]])
+                curvature[0] += every @ every.T
+            else:
+                curvature += by_coef @ by_coef.transpose(0, 2, 1)
+                of_weights += np.sum(top[:, few] ** 2, axis=1)
 
 
-def _prior_curvature(prior, position, n_experts, n_layers, n_columns) -> NDArray[np.float64]:
+def _prior_curvature(prior, position, n_experts, n_vectors, n_columns) -> NDArray[np.float64]:
     """Of every coordinate by itself."""
     ard, shape, _, hypers = prior
-    n_vectors = n_experts * n_layers
     n_coef = n_vectors * n_columns
     out = np.zeros(len(position))
     coef = position[:n_coef].reshape(n_vectors, n_columns)

@@ -4,7 +4,7 @@ What is left is smooth: coefficients, and the logs of the weights r_k, of the ra
 (where they have a prior), of gamma_0 and of c_0. A *position* is all of these in one vector, in
 this order. With a = gamma_0 / K the log-density, up to a constant, is
 
-    log-likelihood                                        (`pasb.binary.softplus_fit`)
+    log-likelihood                                        (`pasb.binary.softplus_gradient`)
     + sum of shape log(rate) - (shape + 1/2) log(rate + b^2 / 2)     over coefficients b,
       or - precision b^2 / 2 where the precision is fixed,
     + sum of a_0 log(rate) - b_0 rate                     over layers, with Gamma(a_0, b_0) rates,
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Parameters
-from pasb.binary.softplus_fit import value_and_gradient
+from pasb.binary.softplus_gradient import gradient_space, value_and_gradient
 from pasb.binary.softplus_link import LOG_LEAST
 from pasb.numerics.compiled import kernel
 
@@ -69,21 +69,17 @@ def log_posterior(rows, prior, position, gradient, work):
 
     Parameters
     ----------
-    rows : tuple
-        ``blocks``, and of every row ``labels``; ``used``, which blocks have a row that counts.
+    rows : StickRows
     prior : tuple
         ``ard``, ``shape`` of the precisions (or the fixed precision), ``rate_prior`` (shape and
         rate, zeros where rates are fixed), ``hypers`` (shape and rate of gamma_0, and of c_0).
     position, gradient : array
     work : tuple
-        ``coef`` and ``grad_coef`` (experts x layers, padded columns), ``psi`` (experts, layers,
-        BLOCK), ``log_q`` (experts, layers + 1, BLOCK), and a number of columns.
+        See `posterior_space`.
     """
-    blocks, labels, used = rows
     ard, shape, rate_prior, hypers = prior
-    coef, grad_coef, psi, log_q, n_columns = work
-    n_experts, n_layers, _ = psi.shape
-    n_vectors = n_experts * n_layers
+    coef, grad_coef, space, n_columns = work
+    n_vectors, n_experts = coef.shape[0], space[2].shape[0]
     n_coef = n_vectors * n_columns
     log_r = position[n_coef : n_coef + n_experts]
     log_rate = position[n_coef + n_experts : n_coef + n_experts + n_vectors]
@@ -98,7 +94,7 @@ def log_posterior(rows, prior, position, gradient, work):
                 return -np.inf
             coef[j, v] = b
     grad_r = gradient[n_coef : n_coef + n_experts]
-    total = value_and_gradient(blocks, labels, used, coef, log_r, psi, log_q, grad_coef, grad_r)
+    total = value_and_gradient(rows, coef, log_r, space, grad_coef, grad_r)
     # coefficients and rates
     for j in range(n_vectors):
         rate, slope = math.exp(log_rate[j]), 0.0
@@ -134,3 +130,13 @@ def log_posterior(rows, prior, position, gradient, work):
     gradient[-2] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
     gradient[-1] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
     return total
+
+
+def posterior_space(size: tuple[int, int, int], n_padded: int, width: int) -> tuple:
+    """Work space of `log_posterior`: padded coefficients and gradients, that of the gradient.
+
+    `size` is (experts, layers, columns); `n_padded` counts padded columns, `width` rows of a block.
+    """
+    n_experts, n_layers, n_columns = size
+    padded = (n_experts * n_layers, n_padded)
+    return np.zeros(padded), np.zeros(padded), gradient_space(n_experts, n_layers, width), n_columns

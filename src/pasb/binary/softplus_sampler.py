@@ -44,7 +44,10 @@ class SoftplusSampler(PrecisionSampler):
     def __init__(self, model: Softplus, rows: Rows):
         if rows.given_weights is not None:
             # the power of a success probability has no such augmentation
-            raise ValueError("sample_weight must be 0 or 1 for every row with a softplus model")
+            raise ValueError(
+                "sample_weight must be 0 or 1 for every row with a softplus model, and "
+                "class_weight None"
+            )
         self.model = model
         self.rows = rows
         self.ard = model.precision == "ard"

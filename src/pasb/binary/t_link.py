@@ -14,15 +14,13 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pasb.numerics.compiled import kernel
+from pasb.variates.jit import inlined_sampler as inlined
 
 N_PIECES, DEGREE = 256, 9
 LOGISTIC = 0.0  # degrees of freedom that stand for the logistic link
-
-inlined = njit(cache=True, error_model="numpy", nogil=True, forceinline=True)
 
 
 def t_constant(df: float) -> float:

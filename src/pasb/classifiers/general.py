@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pasb.binary import BinaryModel, Logistic
-from pasb.classifiers.settings import RUN, HasMethods, StrOptions, constraints
+from pasb.classifiers.settings import RUN, WEIGHTS, HasMethods, StrOptions, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.sampling.problem import Scheme
 
@@ -25,6 +25,9 @@ class StickBreakingClassifier(StickClassifier):
     direction : {"forward", "reverse", "both"}, default="forward"
         Stop at a stick on success (paSB) or on failure (parSB). "both" runs `n_chains` chains
         of each and averages their probabilities, with equal weights.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+        not name have weight 1. "balanced" gives all classes the same total weight.
     n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -70,7 +73,9 @@ class StickBreakingClassifier(StickClassifier):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -111,6 +116,7 @@ class StickBreakingClassifier(StickClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = constraints(
+        WEIGHTS,
         RUN,
         binary=[HasMethods(["sampler", "log_probabilities"]), None],
         direction=[StrOptions({"forward", "reverse", "both"})],
@@ -121,6 +127,7 @@ class StickBreakingClassifier(StickClassifier):
         *,
         binary: BinaryModel | None = None,
         direction: str = "forward",
+        class_weight: Mapping | str | None = None,
         n_chains: int = 4,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -140,6 +147,7 @@ class StickBreakingClassifier(StickClassifier):
     ):
         self.binary = binary
         self.direction = direction
+        self.class_weight = class_weight
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pasb.binary import BinaryModel, Logistic
 from pasb.classifiers.run_length import Goal
-from pasb.classifiers.settings import PRIOR, RUN, constraints
+from pasb.classifiers.settings import PRIOR, RUN, WEIGHTS, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
 from pasb.numerics.rows import Rows
@@ -97,6 +97,9 @@ class StickLogisticClassifier(AutomaticRate):
     precision_rate : "auto" or float, default="auto"
         Rate of the gamma prior under "ard"; the scale of the t distribution is
         ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+        not name have weight 1. "balanced" gives all classes the same total weight.
     n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -142,7 +145,9 @@ class StickLogisticClassifier(AutomaticRate):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -183,7 +188,7 @@ class StickLogisticClassifier(AutomaticRate):
     (800, 2, 3)
     """
 
-    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, RUN)
+    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, WEIGHTS, RUN)
 
     def __init__(
         self,
@@ -191,6 +196,7 @@ class StickLogisticClassifier(AutomaticRate):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
+        class_weight: Mapping | str | None = None,
         n_chains: int = 4,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -211,6 +217,7 @@ class StickLogisticClassifier(AutomaticRate):
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
+        self.class_weight = class_weight
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws

@@ -9,10 +9,13 @@ from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 import pasb
 from pasb import binary
 from pasb.binary import BinaryModel
+from pasb.classifiers.saved_pipelines import encoded_model, rebuilt_pipeline
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.errors import FileFormatError
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
@@ -44,8 +47,39 @@ _LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
 GREATEST_COEF = 1e150  # no chain comes near, and sums of products must not overflow
 
 
-def save(model: StickClassifier, path: Path) -> None:
-    """Write a fitted classifier; see `StickClassifier.save`."""
+def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
+    """Write a fitted classifier, or a pipeline of a `TableEncoder` and a classifier.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+    path : path
+        Read it back with `pasb.load`.
+
+    Raises
+    ------
+    TypeError
+        For other classifiers and pipelines: a file holds numbers and JSON only.
+
+    Examples
+    --------
+    >>> import pasb, tempfile, os
+    >>> import pandas as pd
+    >>> from sklearn.pipeline import make_pipeline
+    >>> table = pd.DataFrame({"colour": ["red", "blue"] * 20, "size": range(40)})
+    >>> model = pasb.StickLogisticClassifier(n_warmup=50, n_draws=50, random_state=1)
+    >>> pipe = make_pipeline(pasb.TableEncoder(), model).fit(table, ["a", "a", "b", "b"] * 10)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.pasb")
+    ...     pasb.save(pipe, path)
+    ...     again = pasb.load(path)
+    >>> bool((again.predict_proba(table) == pipe.predict_proba(table)).all())
+    True
+    """
+    encoder = None
+    if isinstance(model, Pipeline):
+        model, encoder = encoded_model(model)
+    check_is_fitted(model)
     name = type(model).__name__
     if CLASSIFIERS.get(name) is not type(model):
         raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
@@ -70,8 +104,9 @@ def save(model: StickClassifier, path: Path) -> None:
         "n_asked": draws.n_asked,
         "thin": draws.thin,
         "ended": draws.ended,
+        "encoder": encoder,
     }
-    store.write(path, KIND, meta, _arrays_of(model))
+    store.write(Path(path), KIND, meta, _arrays_of(model))
 
 
 def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
@@ -87,8 +122,8 @@ def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
     }
 
 
-def load(path: str | os.PathLike) -> StickClassifier:
-    """Read a model that was written by its `save` method.
+def load(path: str | os.PathLike) -> Any:
+    """Read a model that was written by its `save` method, by `pasb.save` or by ``pasb fit``.
 
     Parameters
     ----------
@@ -96,8 +131,9 @@ def load(path: str | os.PathLike) -> StickClassifier:
 
     Returns
     -------
-    classifier
-        Ready to predict, with the draws and diagnostics it was saved with.
+    classifier or Pipeline
+        Ready to predict, with the draws and diagnostics it was saved with. A pipeline of a
+        `TableEncoder` and the classifier if it was saved as such.
 
     Raises
     ------
@@ -118,7 +154,9 @@ def load(path: str | os.PathLike) -> StickClassifier:
     """
     meta, arrays = store.read(Path(path), KIND)
     try:
-        return _rebuild(meta, arrays)
+        model = _rebuild(meta, arrays)
+        encoder = meta["encoder"]
+        return model if encoder is None else rebuilt_pipeline(encoder, model)
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = str(error) if len(str(error)) <= 300 else f"{str(error)[:300]}..."
         raise FileFormatError(
@@ -218,14 +256,18 @@ def _plain(value: Any) -> Any:
         return np.asarray(value).tolist()
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None
-    if isinstance(value, Mapping):  # an order for each direction
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, Mapping):  # by class labels that are no text
+        return {"pairs": [[_plain(key), _plain(item)] for key, item in value.items()]}
     return value
 
 
 def _unplain(value: Any) -> Any:
     if isinstance(value, dict) and "number" in value:
         return float(value["number"])
+    if isinstance(value, dict) and value.keys() == {"pairs"}:
+        return {_unplain(key): _unplain(item) for key, item in value["pairs"]}
     if isinstance(value, dict) and "binary_model" in value:
         parameters = {key: _unplain(item) for key, item in value["parameters"].items()}
         return BINARY_MODELS[value["binary_model"]](**parameters)

@@ -84,7 +84,9 @@ class StickRobitClassifier(AutomaticRate):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues

@@ -17,10 +17,13 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 __all__ = [
     "AT_LEAST_ONE",
+    "A_FEW",
+    "MOST_SWEEPS",
     "OTHER_DEFAULTS",
     "POSITIVE",
     "PRIOR",
     "RUN",
+    "WEIGHTS",
     "HasMethods",
     "Interval",
     "Setting",
@@ -29,7 +32,10 @@ __all__ = [
     "fit_context",
 ]
 
+MOST_CHAINS, MOST_SWEEPS = 10_000, 10**9  # beyond, a number is a slip of the finger
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+A_FEW = Interval(Integral, 1, 1000, closed="both")  # experts, layers, levels
+SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
@@ -51,13 +57,13 @@ class Setting(NamedTuple):
 RUN = {
     "n_chains": Setting(
         4,
-        [AT_LEAST_ONE],
+        [Interval(Integral, 1, MOST_CHAINS, closed="both")],
         "int",
         "Chains, each started from random coefficients (with two directions, this many of each).",
     ),
     "n_warmup": Setting(
         "auto",
-        [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+        [StrOptions({"auto"}), Interval(Integral, 0, MOST_SWEEPS, closed="both")],
         '"auto" or int',
         """\
 Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
@@ -65,7 +71,7 @@ for support vector machines, or 100 for softplus models with trajectories.""",
     ),
     "n_draws": Setting(
         "auto",
-        [StrOptions({"auto"}), AT_LEAST_ONE],
+        [StrOptions({"auto"}), SWEEPS],
         '"auto" or int',
         """\
 Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
@@ -73,7 +79,7 @@ softplus models with trajectories, whose draws are further apart. Logistic and r
 with "auto" go on while R-hat is above 1.02 or the effective sample size below 400, up to 16
 times as long, and keep as many draws, further apart; `draws_.thin` tells how far.""",
     ),
-    "thin": Setting(1, [AT_LEAST_ONE], "int", "Sweeps from one draw to the next."),
+    "thin": Setting(1, [SWEEPS], "int", "Sweeps from one draw to the next."),
     "until": Setting(
         None,
         "no_validation",  # `pasb.posterior.limits.Limits` says what to write
@@ -121,7 +127,7 @@ paper. The posterior is the same.""",
     ),
     "n_swaps": Setting(
         "auto",
-        [StrOptions({"auto"}), AT_LEAST_ONE],
+        [StrOptions({"auto"}), SWEEPS],
         '"auto" or int',
         'Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.',
     ),
@@ -154,7 +160,10 @@ within the sweeps. -1 means one for every core; None means 1, unless a
         "auto",
         ["boolean", StrOptions({"auto"})],
         'bool or "auto"',
-        'Show progress; "auto" does in a terminal.',
+        """\
+Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+are records of the logger "pasb" too.""",
     ),
     "checkpoint": Setting(
         None,
@@ -199,6 +208,18 @@ with 4 degrees of freedom.""",
         """\
 Rate of the gamma prior under "ard"; the scale of the t distribution is
 ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.""",
+    ),
+}
+
+# of classifiers whose update takes row weights
+WEIGHTS = {
+    "class_weight": Setting(
+        None,
+        [dict, StrOptions({"balanced"}), None],
+        'dict, "balanced" or None',
+        """\
+Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+not name have weight 1. "balanced" gives all classes the same total weight.""",
     ),
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.classifiers.settings import AT_LEAST_ONE, PRIOR, RUN, StrOptions, constraints
+from pasb.classifiers.settings import A_FEW, PRIOR, RUN, StrOptions, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.engines import EngineName
@@ -110,7 +110,9 @@ class SoftplusClassifier(StickClassifier):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -166,8 +168,8 @@ class SoftplusClassifier(StickClassifier):
     _parameter_constraints: ClassVar[dict] = constraints(
         PRIOR,
         RUN,
-        n_experts=[AT_LEAST_ONE],
-        n_layers=[AT_LEAST_ONE],
+        n_experts=[A_FEW],
+        n_layers=[A_FEW],
         direction=[StrOptions({"forward", "reverse", "both"})],
         precision_rate=[*PRIOR["precision_rate"].constraint, tuple, list],
         moves=[StrOptions({"auto", "gibbs", "mixed"})],

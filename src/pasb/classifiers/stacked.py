@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus
-from pasb.classifiers.settings import AT_LEAST_ONE, Interval, StrOptions
+from pasb.classifiers.settings import A_FEW, MOST_SWEEPS, Interval, StrOptions
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.hyperplanes import Hyperplanes
@@ -34,10 +34,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     Given its hyperplanes a chain samples the posterior. The hyperplanes are draws from the
     posterior of the model below, which knows nothing of the model above. So chains differ, and
-    R-hat stays above 1 however long they run: see `diagnostics_.se_probability`, and take more
-    chains where it is too large. The order of the classes is that of the first model, for each
-    direction. `draws_` are those of the last model, and `until` is for it. Of `max_seconds`
-    every model gets an equal share of what those before it left.
+    R-hat stays above 1: see `diagnostics_.se_probability`, and take more chains where it is too
+    large. The order of the classes is that of the first model, for each direction. `draws_` are
+    those of the last model, and `until` is for it. `max_seconds` is shared equally.
 
     Parameters
     ----------
@@ -102,7 +101,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -143,11 +144,12 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     (2, 3)
     """
 
+    _saw_all_rows = True  # the levels below did
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
-        "n_stacks": [AT_LEAST_ONE],
-        "last_layers": [AT_LEAST_ONE],
-        "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left")],
+        "n_stacks": [A_FEW],
+        "last_layers": [A_FEW],
+        "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, MOST_SWEEPS, closed="both")],
     }
 
     def __init__(
@@ -261,7 +263,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             fitted = model.fitted_
             self._first_orders = {name: fitted.top_order(name) for name in fitted.directions}
         self._levels.append(model._last_hyperplanes())
-        self._stopped |= model.draws_.ended == "interrupted"
+        self._stopped |= model.draws_.ended in ("interrupted", "warm-up")
         self._cut |= model.draws_.ended == "time"
         self._n_ready += 1
 

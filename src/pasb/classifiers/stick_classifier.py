@@ -7,22 +7,21 @@ import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
+from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.run_length import RunLength
 from pasb.classifiers.settings import fit_context
-from pasb.covariates.checking import checked_order, checked_table, checked_weights
+from pasb.covariates import checking
 from pasb.covariates.scaling import Scaling
 from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
@@ -33,12 +32,12 @@ from pasb.posterior.fitted import Fitted, WatchedRows
 from pasb.posterior.limits import Limits
 from pasb.posterior.mixin import PosteriorMixin
 from pasb.posterior.predict import Predictor
-from pasb.precompile import announce
 from pasb.sampling.budget import Budget
 from pasb.sampling.draws import Draws
 from pasb.sampling.fingerprint import run_fingerprint, seed_of
+from pasb.sampling.memory import check_room
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.progress import wanted
+from pasb.sampling.progress import Progress, phase
 from pasb.sampling.run import sample
 from pasb.sticks import Direction
 
@@ -52,6 +51,7 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
     leaves open (`_fit_prior`).
     """
 
+    class_weight: Any = None  # where the binary model takes weights
     direction: Any = "forward"  # one for a binary model that is its own mirror image
     n_chains: Any
     max_seconds: Any
@@ -86,12 +86,14 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
         """Draw from the posterior.
 
-        Ctrl-C ends the sampling early and returns the model with the draws made so far.
-        `max_seconds` does the same, and `until` once the draws are good enough.
+        Ctrl-C ends the sampling early and returns the model with the draws made so far; in the
+        warm-up there are none, of which the warning tells, and `converged_` is False.
+        `max_seconds` does the same, and `until` once the draws are good enough. A fit that
+        fails leaves the model as it was.
 
         Parameters
         ----------
-        X : array or data frame of shape (n_rows, n_features)
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
         y : array of shape (n_rows,)
             Class labels, numbers or strings.
         sample_weight : array of shape (n_rows,), optional
@@ -106,7 +108,8 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         pasb.errors.TimeBudgetError
             When `max_seconds` is too short for a model.
         """
-        self._take(self._sample(*self._prepare(X, y, sample_weight)))
+        with undone_by_errors(self), Progress(self.progress):
+            self._take(self._sample(*self._prepare(X, y, sample_weight)))
         return self
 
     def _prepare(
@@ -114,25 +117,18 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
     ) -> tuple[list[Problem], Schedule]:
         """Check and scale the data; the problem of every chain, and how long they run."""
         cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
-        self.__dict__.pop("draws_", None)  # a fit that fails leaves no model
         self._seed, self._budget, self._judged = None, self._lent, None
         if self._lent is None and self.max_seconds is not None:
             self._budget = Budget.of(float(self.max_seconds), self._clock)
-        table, labels = checked_table(self, X, y=y, reset=True)
-        check_classification_targets(labels)
-        weights = checked_weights(sample_weight, table)
-        self.classes_ = np.unique(labels)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds one class only ({self.classes_.tolist()[0]!r}); a classifier needs rows "
-                "of at least two classes"
-            )
+        table, labels = checking.checked_table(self, X, y=y, reset=True)
+        self.classes_ = checking.checked_classes(labels)
+        weights = checking.checked_weights(sample_weight, table, self.class_weight, labels)
         model = self._binary_model()
         if isinstance(model, type):
             raise TypeError(f"binary must be an object, not a class: write {model.__name__}()")
         model.check()
-        if self.sticks == "augmented" and np.any(weights[weights > 0] != 1):
-            raise ValueError("sample_weight must be 0 or 1 with sticks='augmented'")
+        if self.sticks == "augmented":
+            checking.refuse_fractions(weights, "with sticks='augmented'")
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
         categories = np.searchsorted(self.classes_, labels)
@@ -143,6 +139,9 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         if not used.all():
             chosen = inner[used], categories[used], weights[used]
         rows = Rows.of(chosen[0], chosen[1], len(self.classes_), chosen[2])
+        n_chains = self.n_chains * len(self._directions)
+        check_room(model, rows.n_columns, rows.n_categories, n_chains, self._lengths()[1])
+        phase("choosing the prior")
         self._fit_prior(rows)
         problem = Problem(
             rows=rows,
@@ -162,15 +161,12 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         return problems, self._schedule(self._run_seed())
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
-        checkpoint, shown = self._checkpoint(), wanted(self.progress)
-        if shown:
-            announce()
+        checkpoint = self._checkpoint()
         return sample(
             chains,
             schedule,
             engine_of(self._engine, cores(self.n_jobs)),
             callbacks=self._callbacks(),
-            show_progress=shown,
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),
             budget=self._budget,
@@ -190,7 +186,7 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         self.orders_ = {name: self.classes_[fitted.top_order(name)] for name in fitted.directions}
         self.order_ = self.orders_[fitted.directions[0]]
         self.diagnostics_ = self._judged or fitted.diagnostics()
-        advice = advice_on(self.draws_, self.diagnostics_, fitted.limits)
+        advice = advice_on(self.draws_, self.diagnostics_, fitted.limits, self.checkpoint)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)
 
@@ -217,13 +213,15 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         if isinstance(order, str):
             return dict.fromkeys(self._directions)
         if not isinstance(order, Mapping):
-            return dict.fromkeys(self._directions, checked_order(order, self.classes_))
+            return dict.fromkeys(self._directions, checking.checked_order(order, self.classes_))
         if set(order) != set(self._directions):
             raise ValueError(
                 "order as a dictionary must have one order for each direction, with the keys "
                 f"{' and '.join(map(repr, self._directions))}; got {list(order)!r}"
             )
-        return {name: checked_order(order[name], self.classes_) for name in self._directions}
+        return {
+            name: checking.checked_order(order[name], self.classes_) for name in self._directions
+        }
 
     def _number_of_swaps(self) -> int:
         if self.n_swaps != "auto":
@@ -253,6 +251,7 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
             n_threads=cores(self.n_jobs),
             predictor_type=self._predictor_type(),
             limits=Limits.of(self.until),
+            checkpoint=self.checkpoint,
         )
 
     def _predictor_type(self) -> type[Predictor]:
@@ -265,7 +264,9 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         )
 
     def _inner_rows(self, X: ArrayLike) -> Table:
-        return LazyRows(checked_table(self, X, reset=False), self._columns)
+        return LazyRows(
+            checking.checked_table(self, X, reset=False, keep_sparse=True), self._columns
+        )
 
     def _fit_columns(
         self,
@@ -340,6 +341,11 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         model._after_sampling(warn=False)
         return model
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def save(self, path: str | os.PathLike) -> None:
         """Write the model to a file: numbers and JSON, no pickle.
 
@@ -359,21 +365,3 @@ def seed_from(random_state: Any, checkpoint: str | os.PathLike | None = None) ->
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
     return seed_of(random_state, checkpoint)
-
-
-def cores(n_jobs: int | None) -> int:
-    """Number of threads that `n_jobs` asks for, on the cores that this process may use."""
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0: give 1 or more, or -1 for every core")
-    if n_jobs is None:
-        return effective_n_jobs(None)  # 1, unless a joblib context says otherwise
-    return n_jobs if n_jobs > 0 else max(1, _available() + 1 + n_jobs)
-
-
-def _available() -> int:
-    """Cores that this process may use, by its affinity now and its limits when first asked."""
-    limit = _limit()
-    return min(limit, len(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else limit
-
-
-_limit = cache(cpu_count)  # reads files of the system, which takes longer than a prediction

@@ -14,21 +14,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.support_vector import SupportVector
+from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
     RUN,
+    WEIGHTS,
     Interval,
     StrOptions,
     constraints,
 )
-from pasb.classifiers.stick_classifier import StickClassifier, cores
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.lazy_rows import Table
 from pasb.sampling.problem import Scheme
+from pasb.sampling.progress import phase
 
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in a prediction, 128 MB
 
@@ -66,6 +69,9 @@ class StickSVMClassifier(StickClassifier):
         Widths to choose from; None means the paper's, 2^-10, 2^-9, ..., 2^10.
     cv_folds : int, default=3
         Folds of the cross validation.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
+        not name have weight 1. "balanced" gives all classes the same total weight.
     n_chains : int, default=2
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -111,7 +117,9 @@ class StickSVMClassifier(StickClassifier):
         within the sweeps. -1 means one for every core; None means 1, unless a
         `joblib.parallel_config` context says otherwise.
     progress : bool or "auto", default="auto"
-        Show progress; "auto" does in a terminal.
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
     checkpoint : path or None, default=None
         Folder to save to while sampling. A run that finds its own checkpoint there resumes,
         with the draws it would have made without the stop; with a larger `n_draws` it continues
@@ -168,6 +176,7 @@ class StickSVMClassifier(StickClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = constraints(
+        WEIGHTS,
         RUN,
         kernel=[StrOptions({"rbf", "linear"})],
         width=[StrOptions({"cv"}), POSITIVE],
@@ -192,6 +201,7 @@ class StickSVMClassifier(StickClassifier):
         precision_rate: float = 0.5,
         cv_widths: Sequence[float] | None = None,
         cv_folds: int = 3,
+        class_weight: Mapping | str | None = None,
         n_chains: int = 2,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -218,6 +228,7 @@ class StickSVMClassifier(StickClassifier):
         self.precision_rate = precision_rate
         self.cv_widths = cv_widths
         self.cv_folds = cv_folds
+        self.class_weight = class_weight
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -275,6 +286,7 @@ class StickSVMClassifier(StickClassifier):
             **{"n_bases": bases, "n_chains": 1, "n_warmup": SWEEPS, "n_draws": SWEEPS, "thin": 1},
             **{"order": "infer", "n_jobs": 1, "random_state": seed, "progress": False},
             **{"checkpoint": None, "callbacks": None, "until": None, "max_seconds": None},
+            "class_weight": None,  # among the weights already
         }
 
         def fit(width, train, test):
@@ -284,12 +296,13 @@ class StickSVMClassifier(StickClassifier):
             out[:, model.classes_] = model.predict_proba(table[test])
             return out
 
+        phase("choosing the width")
         with one_blas_thread(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of chains that are short on purpose
             self._scores = cross_validate(
                 fit, categories, weights, widths, self.cv_folds, seed, cores(self.n_jobs)
             )
-        return min(self._scores).width if self._scores else 1 / table.shape[1]
+        return min(self._scores).width if self._scores else 1 / max(1, table.shape[1])
 
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = self._scaling.with_constant(table)

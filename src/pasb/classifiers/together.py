@@ -7,12 +7,14 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
+from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
-from pasb.classifiers.stick_classifier import StickClassifier, cores
+from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.engines import engine_of
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.progress import wanted
+from pasb.sampling.progress import Progress
 from pasb.sampling.run import sample_together
 
 Model = TypeVar("Model", bound=StickClassifier)
@@ -58,8 +60,14 @@ def fit_together(
             f"models, tables and labels must have equal length; got {len(models)}, {len(tables)} "
             f"and {len(labels)}"
         )
-    batches: dict[tuple, list[tuple[Model, list[Problem], Schedule]]] = {}
     fits = list(zip(models, tables, labels, strict=True))
+    with undone_by_errors(*(model for model in models if _shares(model))):
+        _fit(fits)
+    return list(models)
+
+
+def _fit(fits: list[tuple]) -> None:
+    batches: dict[tuple, list[tuple[StickClassifier, list[Problem], Schedule]]] = {}
     _fit_below([fit for fit in fits if _shares(fit[0])])
     for model, X, y in fits:
         if not _shares(model):
@@ -72,10 +80,10 @@ def fit_together(
         first = batch[0][0]
         runs = [(problems, schedule) for _, problems, schedule in batch]
         engine = engine_of("cuda", cores(first.n_jobs))
-        draws = sample_together(runs, engine, show_progress=wanted(first.progress))
+        with Progress(first.progress):
+            draws = sample_together(runs, engine)
         for (model, _, _), own in zip(batch, draws, strict=True):
             model._take(own)
-    return list(models)
 
 
 def _fit_below(fits: list[tuple]) -> None:

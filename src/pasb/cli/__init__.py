@@ -1,4 +1,4 @@
-"""The command line: ``pasb fit``, ``predict``, ``summary`` and ``demo``.
+"""The command line: ``pasb fit``, ``predict``, ``summary``, ``export`` and ``demo``.
 
 Only the options live here. What the commands do is in the files beside this one, which
 load when a command runs, so that ``pasb --help`` is quick.
@@ -49,6 +49,32 @@ class Scale(StrEnum):
     none = "none"
 
 
+class Missing(StrEnum):
+    """What becomes of gaps."""
+
+    indicator = "indicator"
+    drop = "drop"
+    error = "error"
+
+
+class Decimal(StrEnum):
+    """The sign before the fraction of a number."""
+
+    auto = "auto"
+    point = "."
+    comma = ","
+
+
+class ClassWeight(StrEnum):
+    """Weights of the classes."""
+
+    balanced = "balanced"
+
+
+Encoding = Annotated[
+    str, typer.Option(help="Of a CSV file, e.g. latin-1 or cp1252.", show_default=True)
+]
+Columns = list[str] | None
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")]
 Traceback = Annotated[bool, typer.Option("--traceback", hidden=True)]
 ModelFile = Annotated[Path, typer.Argument(help="A model written by `pasb fit`.")]
@@ -84,8 +110,33 @@ def fit(
             "kernel), softplus and stacked (softplus on softplus) are not."
         ),
     ] = Model.logistic,
+    categorical: Annotated[
+        Columns,
+        typer.Option(metavar="COLUMN", help="A column of categories, e.g. codes; repeatable."),
+    ] = None,
+    numeric: Annotated[
+        Columns, typer.Option(metavar="COLUMN", help="A column of numbers; repeatable.")
+    ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.")
+        Columns, typer.Option(metavar="COLUMN", help="Leave out a column; repeatable.")
+    ] = None,
+    keep_id: Annotated[
+        Columns,
+        typer.Option(metavar="COLUMN", help="Use a column that looks like an id; repeatable."),
+    ] = None,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="Gaps: fill them and add an indicator, drop their rows, or refuse the table."
+        ),
+    ] = Missing.indicator,
+    encoding: Encoding = "utf-8",
+    decimal: Annotated[
+        Decimal, typer.Option(help="Decimal sign of a CSV file; by default as columns look.")
+    ] = Decimal.auto,
+    class_weight: Annotated[
+        ClassWeight | None,
+        typer.Option(help="balanced: all classes count the same (logistic, svm)."),
     ] = None,
     test: Annotated[
         float | None,
@@ -147,7 +198,7 @@ def fit(
     ] = None,
     progress: Annotated[
         bool | None,
-        typer.Option("--progress/--no-progress", help="By default, in a terminal only."),
+        typer.Option("--progress/--no-progress", help="By default where a fit takes long."),
     ] = None,
     force: Force = False,
     traceback: Traceback = False,
@@ -157,6 +208,7 @@ def fit(
     Ctrl-C ends the sampling early and keeps the draws made so far.
     """
     from pasb.cli.fitting import Settings, fit_table
+    from pasb.cli.training_table import ColumnOptions
 
     settings = Settings(
         model=model.value,
@@ -177,9 +229,19 @@ def fit(
         precision=precision,
         checkpoint=checkpoint,
         progress="auto" if progress is None else progress,
+        class_weight=None if class_weight is None else class_weight.value,
+    )
+    columns = ColumnOptions(
+        categorical=categorical or [],
+        numeric=numeric or [],
+        drop=drop or [],
+        keep_id=keep_id or [],
+        missing=missing.value,
+        encoding=encoding,
+        decimal=decimal.value,
     )
     with reported(traceback):
-        fit_table(table, target, out, settings, drop or [], test, force)
+        fit_table(table, target, out, settings, columns, test, force)
 
 
 @app.command()
@@ -196,6 +258,18 @@ def predict(
     target: Annotated[
         str | None, typer.Option(help="Column of true labels: report error and log loss too.")
     ] = None,
+    id: Annotated[
+        Columns,
+        typer.Option(
+            metavar="COLUMN",
+            help="Put a column of the table before the predictions; repeatable. By default the ids "
+            "that the model left out.",
+        ),
+    ] = None,
+    encoding: Encoding = "utf-8",
+    decimal: Annotated[
+        Decimal, typer.Option(help="Decimal sign of a CSV file; by default as in the fit.")
+    ] = Decimal.auto,
     best_draw: Annotated[
         bool,
         typer.Option("--best-draw", help="Fast: by the draw of the highest likelihood alone."),
@@ -203,11 +277,23 @@ def predict(
     force: Force = False,
     traceback: Traceback = False,
 ) -> None:
-    """Predict the classes of new rows, with probabilities and credible intervals."""
-    from pasb.cli.predicting import predict_table
+    """Predict the classes of new rows, with probabilities and credible intervals.
 
+    Files of any length: rows are read, predicted and written some at a time.
+    """
+    from pasb.cli.predicting import PredictOptions, predict_table
+
+    options = PredictOptions(
+        interval=interval,
+        proba=proba,
+        target=target,
+        ids=id or [],
+        best_draw=best_draw,
+        encoding=encoding,
+        decimal=None if decimal is Decimal.auto else decimal.value,
+    )
     with reported(traceback):
-        predict_table(model, table, out, interval, proba, target, best_draw, force)
+        predict_table(model, table, out, options, force)
 
 
 @app.command()
@@ -215,13 +301,28 @@ def summary(
     model: ModelFile,
     everything: Annotated[bool, typer.Option("--all", help="Show every coefficient.")] = False,
     interval: Annotated[float, typer.Option(help="Probability of the credible intervals.")] = 0.9,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
     traceback: Traceback = False,
 ) -> None:
     """Print what a saved model found: convergence, order and coefficients."""
-    from pasb.cli.fitting import summarise_file
+    from pasb.cli.summarising import summarise_file
 
     with reported(traceback):
-        summarise_file(model, everything, interval)
+        summarise_file(model, everything, interval, as_json)
+
+
+@app.command()
+def export(
+    model: ModelFile,
+    out: Annotated[Path, typer.Argument(help="NetCDF (.nc) or Zarr (.zarr) to write.")],
+    force: Force = False,
+    traceback: Traceback = False,
+) -> None:
+    """Write the draws of a saved model to a file that ArviZ and xarray read."""
+    from pasb.cli.summarising import export_file
+
+    with reported(traceback):
+        export_file(model, out, force)
 
 
 @app.command("demo")

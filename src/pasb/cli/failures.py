@@ -1,6 +1,7 @@
 """Errors as users see them: one or two lines and an exit code, no traceback.
 
-0 is success, 1 a computation that failed, 2 wrong usage or bad input.
+0 is success, 1 a computation that failed, 2 wrong usage or bad input, 3 a run that was stopped in
+its warm-up, so that there are no draws.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from pathlib import Path
 
 import typer
 
+from pasb.cli.visible import visible
 from pasb.errors import PasbError
 
-FAILED, REFUSED = 1, 2
+FAILED, REFUSED, STOPPED = 1, 2, 3
 
 
 class UsageError(PasbError, ValueError):
     """Options or files that do not fit together."""
+
+
+class NoDrawsError(PasbError, RuntimeError):
+    """A run that was stopped before it had draws."""
 
 
 @contextmanager
@@ -39,8 +45,8 @@ def reported(traceback: bool = False) -> Iterator[None]:
     except Exception as error:
         if traceback:
             raise
-        typer.echo(f"Error: {_message(error)}", err=True)
-        raise typer.Exit(REFUSED if _is_refusal(error) else FAILED) from None
+        typer.echo(f"Error: {visible(_message(error))}", err=True)
+        raise typer.Exit(_code(error)) from None
 
 
 @contextmanager
@@ -54,6 +60,12 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, NoDrawsError):
+        return STOPPED
+    return REFUSED if _is_refusal(error) else FAILED
 
 
 def _is_refusal(error: Exception) -> bool:

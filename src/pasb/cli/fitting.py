@@ -1,30 +1,30 @@
-"""What ``pasb fit`` and ``pasb summary`` do."""
+"""What ``pasb fit`` does."""
 
 from __future__ import annotations
 
 import csv
 import difflib
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import typer
 from numpy.typing import NDArray
 from rich.markup import escape
+from sklearn.pipeline import Pipeline
 
 import pasb
 from pasb.cli import printing
-from pasb.cli.failures import UsageError, check_output
+from pasb.cli.failures import FAILED, NoDrawsError, UsageError
+from pasb.cli.saving import check_writable, save_somewhere
 from pasb.cli.scores import scores_of
-from pasb.covariates.tables import TableError, class_labels, covariates, need_column, read_table
+from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.posterior.limits import Limits
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _CLASSIFIERS = {
     "logistic": "StickLogisticClassifier",
@@ -57,6 +57,7 @@ class Settings:
     precision: str | None = None
     checkpoint: Path | None = None
     progress: bool | str = "auto"
+    class_weight: str | None = None
 
     def classifier(self, classes: NDArray) -> Any:
         """The classifier they ask for, not fitted yet."""
@@ -81,6 +82,7 @@ class Settings:
             "warmup": ("n_warmup", self.warmup),
             "draws": ("n_draws", self.draws),
             "precision": ("precision", _precision(self.precision)),
+            "class-weight": ("class_weight", self.class_weight),
         }
         for option, (name, value) in chosen.items():
             if value is None:
@@ -98,79 +100,66 @@ def fit_table(
     target: str,
     out: Path,
     settings: Settings,
-    drop: Sequence[str],
+    columns: ColumnOptions,
     test: float | None,
     force: bool,
 ) -> None:
     """Fit a model to a file, print the summary and save the model."""
-    check_output(out, force)
+    check_writable(out, force, [path])
     if test is not None and not 0 < test < 1:
         raise UsageError(f"--test must lie between 0 and 1, not {test}; 0.3 holds out 30%")
-    table = read_table(path, target)
-    labels = class_labels(table, target, path)
-    X = covariates(table, _columns(table, target, drop, path), path)
+    table, labels, notes = training_table(path, target, columns)
     train, held_out = _split(labels, test, settings.seed)
+    encoder = columns.encoder()
+    X = encoder.fit_transform(table.iloc[train])
     model = settings.classifier(np.unique(labels[train]))
 
     console = printing.console()
-    began = monotonic()
-    notes = _fit(model, X.iloc[train], labels[train])
-    seconds = monotonic() - began
-    model.save(out)
-
     printing.heading(console, f"{path.name}: {target}")
-    rows = [
-        ("rows", f"{len(train):,}" + (f" and {len(held_out):,} held out" if test else "")),
-        ("covariates", f"{X.shape[1]:,}"),
-        ("classes", printing.class_counts(labels[train])),
-        ("time", f"{seconds:.1f} s"),
-    ]
-    scored = scores_of(model, X.iloc[train], labels[train])
-    part = f" (on {scored.n_rows:,} of the rows)" if scored.n_rows < len(train) else ""
-    rows.append(("training", scored.words() + part))
-    if test:
-        tested = scores_of(model, X.iloc[held_out], labels[held_out])
-        words = f"{tested.words()}, calibration error {tested.calibration:.3f}"
-        rows.append(("held-out rows", words))
-    printing.grid(console, rows)
-    for text in notes:
-        console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
-    judged = X.iloc[train], labels[train]
-    left_out, name = printing.model_report(console, model, rows=judged), escape(str(out))
-    if left_out:
-        console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
-    console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
-
-
-def summarise_file(path: Path, everything: bool, interval: float) -> None:
-    """Print the summary of a saved model."""
-    if not 0 < interval < 1:
-        raise UsageError(f"--interval must lie between 0 and 1, not {interval}")
-    model = load_model(path)
-    console = printing.console()
-    printing.heading(console, path.name)
-    names = model.fitted_.feature_names
-    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     printing.grid(
         console,
         [
-            ("model", type(model).__name__),
-            ("covariates", f"{len(names)}: {shown}"),
-            ("classes", ", ".join(str(label) for label in model.classes_)),
+            ("rows", f"{len(train):,}" + (f" and {len(held_out):,} held out" if test else "")),
+            ("classes", printing.class_counts(labels[train])),
+            *column_rows(encoder),
+            *([("covariates", f"{X.shape[1]:,}")] if X.shape[1] else []),
         ],
     )
-    left_out = printing.model_report(console, model, interval=interval, everything=everything)
+    for text in notes:
+        console.print(escape(text))
+    began = monotonic()
+    warned = _fit(model, X, labels[train])
+    seconds = monotonic() - began
+    kept = model if encoder.is_trivial else Pipeline([("encoder", encoder), ("classifier", model)])
+    saved, reason = save_somewhere(kept, out)
+    if model.draws_.ended == "warm-up":
+        told = printing.as_options(model.convergence_in_words())
+        raise NoDrawsError(f"{told} {saved} is marked as not converged.")
+
+    scored = scores_of(model, X, labels[train])
+    part = f" (on {scored.n_rows:,} of the rows)" if scored.n_rows < len(train) else ""
+    rows = [("time", f"{seconds:.1f} s"), ("training", scored.words() + part)]
+    if test:
+        X_test, assumed = encoder.encode(table.iloc[held_out])
+        warned += [f"In the held-out rows, {one.words()}." for one in assumed]
+        tested = scores_of(model, pd.DataFrame(X_test, columns=X.columns), labels[held_out])
+        words = f"{tested.words()}, calibration error {tested.calibration:.3f}"
+        rows.append(("held-out rows", words))
+    console.print()
+    printing.grid(console, rows)
+    for text in warned:
+        console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
+    judged = X, labels[train]
+    left_out, name = printing.model_report(console, model, rows=judged), escape(str(saved))
     if left_out:
-        console.print(f"[dim]{left_out} more: pasb summary {escape(str(path))} --all[/dim]")
-
-
-def load_model(path: Path) -> Any:
-    """Read a model; an error says what to do if there is none."""
-    if not path.exists():
-        raise UsageError(f"{path}: no such file; write a model with pasb fit ... --out {path}")
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; give the file that pasb fit wrote")
-    return pasb.load(path)
+        console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
+    if reason:
+        typer.echo(
+            f"Error: {out} could not be written ({reason}), so the model is in {saved} instead",
+            err=True,
+        )
+        raise typer.Exit(FAILED)
+    console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
 
 
 def _fit(model: Any, X: pd.DataFrame, labels: NDArray) -> list[str]:
@@ -184,25 +173,6 @@ def _fit(model: Any, X: pd.DataFrame, labels: NDArray) -> list[str]:
             raise TimeBudgetError(printing.as_options(str(error))) from error
     seen = [str(warning.message) for warning in caught if warning.category is UserWarning]
     return list(dict.fromkeys(seen))
-
-
-def _columns(table: pd.DataFrame, target: str, drop: Sequence[str], path: Path) -> list[str]:
-    """The covariates: all columns but the target and those to leave out."""
-    for name in drop:
-        need_column(table, name, path)
-    columns = [name for name in table.columns if name != target and name not in drop]
-    if not columns:
-        raise TableError(f"{path} has no column but {target!r}; a model needs covariates")
-    nameless = [name for name in columns if name.startswith("Unnamed: ")]
-    if nameless:
-        raise TableError(
-            f"{path}: column {int(nameless[0].split()[1]) + 1} has no name (row numbers?).\n"
-            f"Name it, or leave it out with --drop {nameless[0]!r}."
-        )
-    repeated = [name for name in columns if columns.count(name) > 1]
-    if repeated:
-        raise TableError(f"{path} has two columns named {repeated[0]!r}; rename one of them")
-    return columns
 
 
 def _split(

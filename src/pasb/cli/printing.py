@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 
+from pasb.cli.visible import visible
 from pasb.posterior.advice import ERROR_LIMIT, advice_on
 
 if TYPE_CHECKING:
@@ -37,7 +40,27 @@ _AS_OPTIONS = {
 def console() -> Console:
     """A console on the present standard output; piped output is not cut to 80 columns."""
     shown = Console(highlight=False)
-    return shown if shown.is_terminal else Console(highlight=False, width=100)
+    if not shown.is_terminal:
+        shown = Console(highlight=False, width=100)
+    shown.push_render_hook(_Visible())
+    return shown
+
+
+class _Visible(RenderHook):
+    """Let no escape sequence of a label or name through to the terminal."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Wrap what is to be printed."""
+        return [_Cleaned(renderable) for renderable in renderables]
+
+
+class _Cleaned:
+    def __init__(self, renderable: ConsoleRenderable):
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self.renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def grid(console: Console, rows: list[tuple[str, str]]) -> None:
@@ -91,7 +114,8 @@ def as_options(text: str) -> str:
 
 def note(console: Console, model: Any) -> None:
     """Print what to change when the draws cannot be trusted yet."""
-    advice = advice_on(model.draws_, model.diagnostics_, model.fitted_.limits)
+    fitted = model.fitted_
+    advice = advice_on(model.draws_, model.diagnostics_, fitted.limits, fitted.checkpoint)
     if not advice:
         return
     advice = as_options(advice)

@@ -1,106 +1,181 @@
 """Checks of what users pass in, with errors that name the column and the remedy.
 
-scikit-learn's own checks do most of the work; these add the name of the column, the
-number of bad values and what to do about them.
+scikit-learn's own checks do most of the work; these add the names of the columns, the
+number of bad values and what to do about them. All that is wrong with a table is said at once.
+Rows are counted from 1.
 """
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_non_negative, validate_data
 
+from pasb.covariates.cells import cells_of
+from pasb.covariates.frame_input import data_frame
+from pasb.covariates.sparse_rows import SparseRows, densified
+from pasb.covariates.tables import count
+
 ROWS_AT_ONCE = 4096  # of a check; a byte for every number of a table would be an eighth of it
+MOST_SHOWN = 10  # problems of one message
 
 
-def checked_table(estimator, X, *, reset: bool, y: Any = "no_validation"):
+def checked_table(
+    estimator, X, *, reset: bool, y: Any = "no_validation", keep_sparse: bool = False
+):
     """Covariates as a finite float64 table (and labels, if given).
 
     Parameters
     ----------
     estimator : estimator
         Gets or is checked against `n_features_in_` and `feature_names_in_`.
-    X : array, or a data frame that narwhals knows (pandas, polars, pyarrow and others)
+    X : array, sparse matrix, or a data frame that narwhals knows (pandas, polars, pyarrow, ...)
     reset : bool
         True in `fit`, False in prediction.
     y : array, optional
+    keep_sparse : bool, default=False
+        Leave a sparse matrix sparse, as `SparseRows`; else it becomes a dense table, within the
+        limit of `pasb.covariates.free_memory.memory_limit`.
     """
-    _refuse_text_columns(X)
+    problems = _column_problems(X)
     if not isinstance(y, str):
-        _refuse_unclear_labels(y)
-    checked = validate_data(estimator, X, y, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        y, found = _clear_labels(y)
+        problems += found
+    _raise_all(problems)
+    if getattr(X, "ndim", 0) == 2 and hasattr(X, "columns") and not len(X.columns):
+        X = np.empty((len(X), 0))  # scikit-learn cannot convert a frame without columns
+    checked = validate_data(
+        estimator,
+        X,
+        y,
+        reset=reset,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        accept_sparse="csr",
+        ensure_min_features=0,
+    )
     table = checked[0] if isinstance(checked, tuple) else checked
-    _refuse_not_finite(table, getattr(estimator, "feature_names_in_", None))
-    return checked
+    names = getattr(estimator, "feature_names_in_", None)
+    if sparse.issparse(table):
+        table = SparseRows(table)
+    _raise_all(_not_finite(table, names))
+    if isinstance(table, SparseRows) and not keep_sparse:
+        table = densified(table.matrix)
+    return (table, checked[1]) if isinstance(checked, tuple) else table
 
 
-def _refuse_text_columns(X) -> None:
-    """Name the first column of a data frame that does not hold numbers."""
+def _raise_all(problems: list[str]) -> None:
+    """One ValueError for all problems."""
+    if len(problems) == 1:
+        raise ValueError(problems[0])
+    if problems:
+        rest = len(problems) - MOST_SHOWN
+        shown = problems[:MOST_SHOWN] + ([f"and {rest:,} more"] if rest > 0 else [])
+        raise ValueError(f"{len(problems):,} problems:\n" + "\n".join(f"- {p}" for p in shown))
+
+
+def _column_problems(X) -> list[str]:
+    """What is wrong with the columns of a data frame: those that do not hold finite numbers.
+
+    Columns with gaps are looked at only where another column is wrong too; else the check
+    of the finished table finds them, which is faster.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+        return [f"X holds dates or times ({X.dtype}), not numbers: turn them into numbers"]
+    frame = data_frame(X)
+    if frame is None:
+        return []
     import narwhals as nw
 
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
-        raise ValueError(f"X holds dates or times ({X.dtype}), not numbers: turn them into numbers")
-    try:
-        frame = nw.from_native(X, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        twice = next(name for name in X.columns if list(X.columns).count(name) > 1)
-        raise ValueError(f"X: two columns are named {twice!r}; rename one of them") from None
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError("X is a lazy frame: call its collect() method and pass the result")
-    if not isinstance(frame, nw.DataFrame):
-        return
+    problems, plain = [], []
     for name, dtype in frame.schema.items():
-        if dtype.is_numeric() or dtype == nw.Boolean:
+        if (dtype.is_numeric() and dtype != nw.Decimal) or dtype == nw.Boolean:
+            plain.append(name)
             continue
-        column = frame[name]
-        shown = getattr(column.to_native(), "dtype", dtype)
-        if dtype.is_temporal() or str(shown).startswith("period"):  # which only pandas has
-            raise ValueError(
-                f"X: column {name!r} holds dates or times ({shown}), not numbers. Turn it "
-                "into numbers first, for instance days since some date, or drop it."
-            )
-        if not _holds_numbers(column.to_numpy()):
-            raise ValueError(
-                f"X: could not convert string to float: column {name!r} does not hold numbers "
-                f"({shown}). Encode it first, for instance with "
-                "sklearn.preprocessing.OneHotEncoder, or drop it."
-            )
+        problem = _type_problem(name, frame[name])
+        if problem:
+            problems.append(problem)
+    if problems:
+        for name in plain:
+            problems += _not_finite(cells_of(frame[name]).numbers[:, None], [name])
+    return problems
 
 
-def _holds_numbers(values: NDArray) -> bool:
-    """Tell whether scikit-learn can turn values into numbers: objects, or text such as "1.5"."""
-    if values.dtype.kind in "biufc":  # it has an error of its own for complex numbers
-        return True
-    if any(isinstance(value, list | np.ndarray) for value in values[:1]):
-        return False
+def _type_problem(name: str, column: Any) -> str:
+    """Why a column does not hold numbers; nothing if it does, in whatever clothes."""
+    cells = cells_of(column)
+    encode = "Encode it first, with pasb.TableEncoder or sklearn's OneHotEncoder, or drop it."
+    if cells.shown.startswith(("times", "durations")) or cells.kind == "moment":
+        return (
+            f"X: column {name!r} holds dates or times ({cells.shown}), not numbers. Turn it into "
+            "numbers first, with pasb.TableEncoder, or drop it."
+        )
+    if cells.kind == "other" and cells.shown.startswith("complex"):
+        return ""  # scikit-learn has an error of its own for these
+    if cells.kind == "other":
+        return (
+            f"X: column {name!r} does not hold numbers but {cells.shown}. Take it apart into "
+            f"columns of numbers. {encode}"
+        )
+    if cells.kind == "word" and not _are_numbers(cells.words):
+        example = next((w for w in cells.words if not _are_numbers([w])), cells.words[0])
+        return (
+            f"X: could not convert string to float: column {name!r} does not hold numbers "
+            f"({cells.shown}), for instance {example!r}. {encode}"
+        )
+    return ""
+
+
+def _are_numbers(words: list[str]) -> bool:
     try:
-        values.astype(np.float64)
+        np.array(words, dtype=object).astype(np.float64)
     except (TypeError, ValueError):
         return False
     return True
 
 
-def _refuse_unclear_labels(y) -> None:
-    """Refuse missing labels, and text among numbers, which NumPy would turn into text."""
+def _clear_labels(y) -> tuple[Any, list[str]]:
+    """Labels, and what is unclear about them: gaps, text among numbers, too large integers."""
     labels = y if isinstance(y, list | tuple) else np.asarray(y)
     if isinstance(labels, np.ndarray) and (labels.dtype != object or labels.ndim != 1):
-        return
+        return y, []
     missing = [i for i, label in enumerate(labels) if _is_missing(label)]
     if missing:
-        raise ValueError(
-            f"Input y contains NaN or None: {len(missing)} labels are missing, the first in row "
-            f"{missing[0]}. Drop those rows, or give them a class of their own."
-        )
+        return y, [
+            f"Input y contains NaN or None: {count(len(missing), 'label')} missing, the first in "
+            f"row {missing[0] + 1}. Drop those rows, or give them a class of their own."
+        ]
     texts = sum(isinstance(label, str) for label in labels)
     if 0 < texts < len(labels):
         kinds = " and ".join(sorted({type(label).__name__ for label in labels}))
-        raise ValueError(
+        return y, [
             f"y mixes labels of type {kinds}: make them all text or all numbers, for instance "
             "[str(label) for label in y]"
-        )
+        ]
+    if len(labels) and all(isinstance(label, Integral) for label in labels):
+        return _integers(labels)
+    return y, []
+
+
+def _integers(labels: Any) -> tuple[Any, list[str]]:
+    """Integers in a type that keeps their value."""
+    least, most = min(labels), max(labels)
+    if all(isinstance(label, bool | np.bool_) for label in labels):
+        return labels, []
+    if least >= -(2**63) and most < 2**63:
+        return np.array([int(label) for label in labels], dtype=np.int64), []
+    if least >= 0 and most < 2**64:
+        return np.array([int(label) for label in labels], dtype=np.uint64), []
+    worst = most if most >= 2**63 else least
+    return labels, [
+        f"y holds integers that do not fit into 64 bits together, such as {worst}: make the labels "
+        "text, for instance [str(label) for label in y]"
+    ]
 
 
 def _is_missing(label) -> bool:
@@ -109,30 +184,96 @@ def _is_missing(label) -> bool:
     return label is None or type(label).__name__ in ("NAType", "NaTType")  # of pandas
 
 
-def _refuse_not_finite(table: NDArray[np.float64], names) -> None:
-    starts = range(0, len(table), ROWS_AT_ONCE)
-    if all(np.isfinite(table[k : k + ROWS_AT_ONCE]).all() for k in starts):
-        return
-    finite = np.isfinite(table)
-    column = int(np.argmin(finite.all(axis=0)))
-    bad = ~finite[:, column]
-    what = "NaN" if np.isnan(table[bad, column]).any() else "infinity"
-    name = repr(str(names[column])) if names is not None else f"number {column}"
-    more = int((~finite.all(axis=0)).sum()) - 1
-    others = f"; so do {more} more columns" if more else ""
-    remedy = (
-        "Drop those rows or fill the gaps, for instance with sklearn.impute.SimpleImputer."
-        if what == "NaN"
-        else "Look for divisions by zero or overflow in that column."
-    )
-    raise ValueError(
-        f"Input X contains {what}: column {name} has {int(bad.sum())} such value"
-        f"{'s' if bad.sum() > 1 else ''}, the first in row {int(np.argmax(bad))}{others}. {remedy}"
-    )
+def _not_finite(table: Any, names) -> list[str]:
+    """Columns with NaN or infinity: how many, and where the first one is.
+
+    Parameters
+    ----------
+    table : array or `SparseRows`
+    names : sequence of str or None
+    """
+    if isinstance(table, SparseRows):
+        if np.isfinite(table.matrix.data).all():
+            return []
+        at_once = max(1, 2**24 // max(1, table.shape[1]))
+    else:
+        at_once = ROWS_AT_ONCE
+        starts = range(0, len(table), at_once)
+        if all(np.isfinite(table[k : k + at_once]).all() for k in starts):
+            return []
+    n_bad, first = np.zeros((2, table.shape[1]), dtype=np.int64)
+    nans = np.zeros(table.shape[1], dtype=bool)
+    for k in range(0, len(table), at_once):
+        part = table[k : k + at_once]
+        bad = ~np.isfinite(part)
+        new = bad.any(axis=0) & (n_bad == 0)
+        first[new] = k + np.argmax(bad, axis=0)[new]
+        n_bad += bad.sum(axis=0)
+        nans |= np.isnan(part).any(axis=0)
+    problems = []
+    for v in np.flatnonzero(n_bad):
+        name = f"x{v}" if names is None else repr(str(names[v]))
+        remedy = (
+            "Drop those rows or fill the gaps, with pasb.TableEncoder or sklearn's SimpleImputer."
+            if nans[v]
+            else "Look for divisions by zero or overflow in that column."
+        )
+        problems.append(
+            f"Input X contains {'NaN' if nans[v] else 'infinity'}: column {name} has "
+            f"{count(int(n_bad[v]), 'such value')}, the first in row {int(first[v]) + 1}. {remedy}"
+        )
+    return problems
 
 
-def checked_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Row weights, not negative and not all zero; not to be written to."""
+def checked_classes(labels: NDArray) -> NDArray:
+    """The distinct labels, at least two."""
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds one class only ({classes.tolist()[0]!r}); a classifier needs rows of at "
+            "least two classes"
+        )
+    return classes
+
+
+def checked_weights(
+    sample_weight, X: NDArray[np.float64], class_weight: Any = None, labels: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Row weights, not negative and not all zero; not to be written to.
+
+    Parameters
+    ----------
+    sample_weight : array, number or None
+    X : array of shape (n_rows, n_features)
+    class_weight : dict, "balanced" or None
+        Further factors, by class.
+    labels : array of shape (n_rows,), optional
+        The classes of the rows.
+    """
+    weights = _row_weights(sample_weight, X)
+    if class_weight is None or labels is None:
+        return weights
+    classes, categories = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, str):
+        totals = np.bincount(categories, weights)
+        if (totals == 0).any():
+            raise ValueError("class_weight='balanced': a class has only rows of weight 0")
+        factors = totals.sum() / (len(classes) * totals)
+    else:
+        known = classes.tolist()
+        strange = [label for label in class_weight if label not in known]
+        if strange:
+            raise ValueError(
+                f"class_weight: {strange[0]!r} is not a class; the classes are {known}"
+            )
+        factors = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
+        if not (np.isfinite(factors).all() and (factors >= 0).all()):
+            raise ValueError(f"class_weight must hold numbers from 0; got {dict(class_weight)!r}")
+    return _some_weight(weights * factors[categories])
+
+
+def _row_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64]:
     if sample_weight is None:
         return np.broadcast_to(1.0, len(X))  # one number for all rows
     if isinstance(sample_weight, Real):
@@ -146,12 +287,22 @@ def checked_weights(sample_weight, X: NDArray[np.float64]) -> NDArray[np.float64
             f"got {weights.shape}"
         )
     check_non_negative(weights, "`sample_weight`")
+    return _some_weight(weights)
+
+
+def _some_weight(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError(
             "sample_weight is zero for every row: give at least one row of each class a "
             "positive weight"
         )
     return weights
+
+
+def refuse_fractions(weights: NDArray[np.float64], why: str) -> None:
+    """Raise a ValueError unless all weights are 0 or 1."""
+    if np.any(weights[weights > 0] != 1):
+        raise ValueError(f"sample_weight must be 0 or 1 {why}, and class_weight None")
 
 
 def checked_order(order, classes: NDArray) -> NDArray[np.int64]:

@@ -62,7 +62,7 @@ class Scaling(NamedTuple):
     def check(self) -> None:
         """Raise a ValueError for arrays that are not a scaling, as a damaged file may hold."""
         centre, spread = self
-        if centre.ndim != 1 or spread.shape != centre.shape or not centre.size:
+        if centre.ndim != 1 or spread.shape != centre.shape:
             raise ValueError("the scaling is incomplete")
         if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0).all()):
             raise ValueError("the scaling is impossible")

@@ -19,11 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
-from pasb.binary.softplus_kernels import mark_rows
 from pasb.binary.softplus_metric import Metric, metric_of
-from pasb.binary.softplus_posterior import log_posterior, position_of, take_position
+from pasb.binary.softplus_posterior import (
+    log_posterior,
+    position_of,
+    posterior_space,
+    take_position,
+)
 from pasb.binary.softplus_prior import ALL, draw_precisions
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.binary.stick_rows import StickRows, stick_rows
 from pasb.moves.move import Move, State
 from pasb.numerics.adaptation import (
     adapt,
@@ -35,13 +40,13 @@ from pasb.numerics.adaptation import (
 )
 from pasb.numerics.compiled import kernel
 from pasb.numerics.helpers import Task, TaskRunner
-from pasb.numerics.rows import BLOCK, Rows
+from pasb.numerics.work_space import Lent
 from pasb.sticks import ABSENT, Roles
 from pasb.variates.scalar import normal, open_stream, uniform
 
 # mypy: disable-error-code="call-arg"
 
-LENGTH = 4.0  # mean, in whitened coordinates; lengths are uniform up to twice as much
+LENGTH = 5.0  # mean, in whitened coordinates; lengths are uniform up to twice as much
 MOST_STEPS = 256
 MOST_ERROR = 1000.0  # in energy: a trajectory with more has diverged
 
@@ -93,7 +98,9 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     moved, diverged : bool
     """
     factors, rest = metric
-    place, momentum, force, gradient, velocity = scratch
+    # unpacking an array would give rows of unknown stride, and compile what takes them twice
+    place, momentum, force = scratch[0], scratch[1], scratch[2]
+    gradient, velocity = scratch[3], scratch[4]
     n = position.shape[0]
     log_density = log_posterior(rows, prior, position, gradient, work)
     if log_density == -np.inf:
@@ -194,15 +201,12 @@ class SoftplusTrajectory(Move):
         position = position_of(own)
         if adapts and len(positions_in_use(record)) == 0:
             begin(record, position)
-        kind = ("softplus", *sampler.size, "trajectory")
-        with rows.spaces.lent(kind, partial(_space, rows, sampler.size, len(position))) as space:
-            labels, used, work, scratch = space
-            mark_rows(rows.bounds, roles, labels, used)
-            on_stick = (rows.blocks, labels, used)
+        on_stick = stick_rows(rows, roles)
+        with _space(sampler, on_stick, len(position)) as (work, scratch):
             metric = self._metric(category, roles, record, on_stick, prior, work)
             step = step_of(record, adapts)
             n_gradients, acceptance, moved, diverged = follow(
-                on_stick, prior, work, tuple(metric), step, keys.at(name), scratch, position
+                on_stick, prior, work, metric, step, keys.at(name), scratch, position
             )
         found[:] = n_gradients, moved, diverged
         if adapts and n_gradients > 0:
@@ -226,20 +230,11 @@ class SoftplusTrajectory(Move):
         return known[1]
 
 
-def _space(rows: Rows, size: tuple[int, int, int], n: int) -> tuple:
-    """Labels, used blocks, the work space of the log-posterior, and scratch of a trajectory."""
-    n_blocks, n_padded, _ = rows.blocks.shape
-    n_experts, n_layers, n_columns = size
-    work = (
-        np.zeros((n_experts * n_layers, n_padded)),
-        np.zeros((n_experts * n_layers, n_padded)),
-        np.zeros((n_experts, n_layers, BLOCK)),
-        np.zeros((n_experts, n_layers + 1, BLOCK)),
-        n_columns,
-    )
-    return (
-        np.zeros(n_blocks * BLOCK, dtype=np.int8),
-        np.zeros(n_blocks, dtype=np.bool_),
-        work,
-        np.zeros((5, n)),
-    )
+def _space(sampler: SoftplusSampler, rows: StickRows, n: int) -> Lent:
+    """Work space of the log-posterior, and scratch of a trajectory in `n` coordinates."""
+
+    def make() -> tuple:
+        return posterior_space(sampler.size, *rows.blocks.shape[1:]), np.zeros((5, n))
+
+    kind = ("softplus", *sampler.size, rows.blocks.shape[2], "trajectory")
+    return sampler.rows.spaces.lent(kind, make)

@@ -15,10 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-TARGET = 0.8  # acceptance
+TARGET = 0.7  # acceptance
 FIRST_STEP = 0.05
-MOST_POSITIONS = 4
-WINDOWS = (0.05, 0.1, 0.2, 0.4, 0.65, 0.9)  # ends, as shares of the warm-up
+MOST_POSITIONS = 12
+WINDOWS = (0.05, 0.15, 0.35, 0.75)  # ends, as shares of the warm-up
+SWEEPS_A_POSITION = 4  # of a window, at least
 
 LOG_STEP, MEAN_LOG_STEP, ERROR, CENTRE, SINCE, IN_USE, GATHERED, HEAD = range(8)
 
@@ -53,7 +54,7 @@ def begin(record: NDArray[np.float64], position: NDArray[np.float64]) -> None:
 
 
 def window_ends(n_warmup: int) -> list[int]:
-    """The sweeps of the warm-up after which the metric is taken anew."""
+    """The sweeps of the warm-up after which the metric is taken again."""
     return sorted({round(share * n_warmup) for share in WINDOWS} - {0})
 
 
@@ -61,8 +62,8 @@ def gathering_sweeps(ends: list[int]) -> frozenset[int]:
     """The sweeps whose positions are gathered: the last of each window, evenly spread."""
     out: set[int] = set()
     for start, end in zip([0, *ends], ends, strict=False):
-        stride = max(1, (end - start) // MOST_POSITIONS)
-        out |= {s for i in range(MOST_POSITIONS) if (s := end - i * stride) > start}
+        n = min(max((end - start) // SWEEPS_A_POSITION, 1), MOST_POSITIONS)
+        out |= {end - i * ((end - start) // n) for i in range(n)}
     return frozenset(out)
 
 

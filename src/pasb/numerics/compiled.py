@@ -8,21 +8,14 @@ same one where it comes from the cache, with other roundings.
 
 from __future__ import annotations
 
-from numba import njit
+from pasb.variates.code_cache import compiled
+from pasb.variates.jit import OPTIONS
 
-kernel = njit(cache=True, error_model="numpy", nogil=True)
+kernel = compiled(**OPTIONS)
 """Compile a function of arrays."""
 
-summing = njit(
-    cache=True,
-    error_model="numpy",
-    nogil=True,
-    forceinline=True,
-    fastmath={"reassoc", "contract", "nsz", "arcp"},
-)
+summing = compiled(**OPTIONS, forceinline=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 """Compile a function whose sums are vectorised."""
 
-elementwise = njit(
-    cache=True, error_model="numpy", nogil=True, forceinline=True, fastmath={"contract"}
-)
+elementwise = compiled(**OPTIONS, forceinline=True, fastmath={"contract"})
 """Compile a function that treats every entry by itself."""

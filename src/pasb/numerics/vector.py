@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
-inlined = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, fastmath={"contract"})
+from pasb.numerics.compiled import elementwise as inlined
 
 
 # mypy: disable-error-code="call-arg"

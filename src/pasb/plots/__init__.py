@@ -11,9 +11,17 @@ matplotlib is optional: ``pip install 'pasb[plots]'``.
 from __future__ import annotations
 
 from pasb.plots.calibration import reliability
+from pasb.plots.dependence import effects
 from pasb.plots.intervals import coefficients
 from pasb.plots.maps import probability_map
 from pasb.plots.precedence import order_posterior
 from pasb.plots.traces import trace
 
-__all__ = ["coefficients", "order_posterior", "probability_map", "reliability", "trace"]
+__all__ = [
+    "coefficients",
+    "effects",
+    "order_posterior",
+    "probability_map",
+    "reliability",
+    "trace",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,12 @@ from pasb.sampling.draws import Draws
 ERROR_LIMIT = 0.02  # of averaged class probabilities, in 95 % of the rows
 
 
-def advice_on(draws: Draws, seen: Diagnostics, limits: Limits | None = None) -> str | None:
+def advice_on(
+    draws: Draws,
+    seen: Diagnostics,
+    limits: Limits | None = None,
+    checkpoint: str | os.PathLike | None = None,
+) -> str | None:
     """What to change when the draws are poor or fewer than asked for; None when they are good.
 
     Parameters
@@ -22,27 +29,47 @@ def advice_on(draws: Draws, seen: Diagnostics, limits: Limits | None = None) -> 
         Of these draws.
     limits : Limits, optional
         How good they have to be.
+    checkpoint : path, optional
+        That of the run.
     """
+    more = "A run with a checkpoint can be continued."
+    if checkpoint is not None:
+        more = f"The same fit continues from the checkpoint in '{os.fspath(checkpoint)}'."
+    if draws.ended == "warm-up":
+        sweeps = "1 sweep" if draws.n_warmup == 1 else f"{draws.n_warmup} sweeps"
+        return (
+            f"STOPPED IN THE WARM-UP, after {sweeps}: there are no draws from the "
+            "posterior. The model holds the state that each chain had reached; do not use its "
+            f"predictions. {more}"
+        )
     made = f"after {draws.n_draws} of {draws.n_asked} draws of each chain"
-    use = "The model can be used as it is"
-    more = "a run with a checkpoint can be continued."
-    if draws.ended == "interrupted":
-        return f"The run was stopped {made}. {use}; {more}"
     quality = _quality(draws, seen, limits or Limits())
-    if draws.ended == "time":
-        told = f"The time (max_seconds) was spent {made}"
-        return f"{told}. {use}; {more}" if quality is None else f"{told}; {more} {quality}"
-    return quality
+    if not draws.interrupted:
+        return quality
+    by = "The time (max_seconds) was spent" if draws.ended == "time" else "The run was stopped"
+    return f"{by} {made}. {quality or 'The model can be used as it is.'} {more}"
 
 
-def convergence_in_words(draws: Draws, seen: Diagnostics, limits: Limits | None = None) -> str:
+def convergence_in_words(
+    draws: Draws,
+    seen: Diagnostics,
+    limits: Limits | None = None,
+    checkpoint: str | os.PathLike | None = None,
+) -> str:
     """How good the draws are, in a few sentences."""
     chains = "1 chain" if draws.n_chains == 1 else f"{draws.n_chains} chains"
     made = f"{chains} of {draws.n_draws} draws"
-    advice = advice_on(draws, seen, limits)
+    advice = advice_on(draws, seen, limits, checkpoint)
+    if advice is not None and draws.ended == "warm-up":
+        return advice
     if advice is not None:
         return f"{made}. {advice}"
     known = "" if np.isnan(seen.usual_error) else f" {_known(seen, '')}"
+    if np.isnan(seen.worst_rhat):
+        return (
+            f"{made}: the effective sample size is at least {seen.worst_ess:.0f}, but R-hat needs "
+            "two chains of a direction. Whether another chain would find the same is not known."
+        )
     return (
         f"{made}, and they are good: R-hat is at most {seen.worst_rhat:.3f}, the effective sample "
         f"size at least {seen.worst_ess:.0f}.{known}"

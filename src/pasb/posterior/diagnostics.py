@@ -4,8 +4,8 @@ Rank-normalised split R-hat and bulk effective sample size as in Vehtari, Gelman
 Simpson, Carpenter and Bürkner (2021). arviz-stats gives the same numbers, and a test compares
 them. It is not used here because it takes one quantity after another, each ranked twice: for
 the 72 quantities of an iris fit it takes 1.8 times as long (162 against 92 ms, where the whole
-fit takes 350 ms), its import costs a first fit another 140 ms, or 220 ms where arviz-base is
-installed, and it has no R-hat for a single chain. `benchmarks/diagnostics.py` measures this.
+fit takes 350 ms), and its import costs a first fit another 140 ms, or 220 ms where arviz-base is
+installed. `benchmarks/diagnostics.py` measures this.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ NUMBERS_AT_ONCE = 2**14  # ranks, scores and spectra take ten times as much
 def split_rhat(draws: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rank-normalised split R-hat of (chain, draw, quantity) draws.
 
-    NaN for fewer than four draws a chain; 1 for a quantity that does not vary.
+    NaN for fewer than four draws a chain, and for a single chain, as in ArviZ; 1 for a quantity
+    that does not vary.
     """
     return rhat_and_ess(draws)[0]
 
@@ -64,8 +65,9 @@ def rhat_and_ess(
         scores = _normal_scores(halves)
         folded = np.abs(halves - np.median(halves, axis=(0, 1)))
         # chains that are constant, each at another value, have nothing left when folded
-        larger = np.fmax(_rhat(scores), _rhat(_normal_scores(folded)))
-        rhat[some] = np.where(constant, 1.0, larger)
+        if n_chains > 1:  # one chain has nobody to disagree with
+            larger = np.fmax(_rhat(scores), _rhat(_normal_scores(folded)))
+            rhat[some] = np.where(constant, 1.0, larger)
         ess[some] = np.where(constant, float(n_chains * n_draws), _ess(scores))
     return rhat, ess
 

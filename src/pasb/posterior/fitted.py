@@ -6,6 +6,7 @@ draws and the command line read that object, never a classifier's private attrib
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -87,6 +88,8 @@ class Fitted:
     predictor_type : type
     limits : Limits
         How good the draws have to be.
+    checkpoint : path, optional
+        The folder of the run.
     """
 
     classes: NDArray
@@ -104,6 +107,7 @@ class Fitted:
     n_threads: int
     predictor_type: type[Predictor] = Predictor
     limits: Limits = field(default_factory=Limits)
+    checkpoint: str | os.PathLike | None = None
 
     def predictor(self, n_draws: int | None = None) -> Predictor:
         """Probabilities from all draws, or from some, evenly spaced over all chains."""

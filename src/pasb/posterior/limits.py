@@ -48,5 +48,5 @@ class Limits(NamedTuple):
         return cls(**{key: float(value) for key, value in until.items()})
 
     def met(self, rhat: NDArray[np.float64], ess: NDArray[np.float64]) -> bool:
-        """Whether all these quantities are within the limits."""
-        return bool((rhat <= self.rhat).all() and (ess >= self.ess).all())
+        """Whether all these quantities are within the limits; a single chain has no R-hat."""
+        return bool((~(rhat > self.rhat)).all() and (ess >= self.ess).all())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.posterior.comparable import ComparableMixin
 from pasb.posterior.frames import by_direction, native_frame
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from pasb.sampling.draws import Draws
 
 
-class PosteriorMixin:
+class PosteriorMixin(ComparableMixin):
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
     diagnostics_: Diagnostics
@@ -77,11 +78,14 @@ class PosteriorMixin:
     def posterior_(self) -> xarray.DataTree:
         """The draws as an `xarray.DataTree`, with groups as ArviZ expects them.
 
-        ``posterior`` holds ``intercept`` and ``coef`` on the scale of `X` (NaN where a class
-        is the reference), ``order`` (the number of the class on each stick) and
-        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood
-        and the accepted swaps. Judge convergence by ``probability`` and the
-        log-likelihood: the meaning of a coefficient changes with the order.
+        ``posterior`` holds ``intercept`` and ``coef`` on the scale of `X`, by ``split``: a class
+        against the set of classes behind it, as in "a | b, c" (NaN in draws that have no such
+        stick; sticks that are rarer than 1 % are in `draws_` only); ``order`` (the number of the
+        class on each stick) and
+        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood of all
+        rows (``log_likelihood_sum``) and the accepted swaps; `posterior_with` adds groups that
+        need rows. Judge convergence by ``probability`` and the
+        log-likelihood, which mean the same in every order.
         """
         from pasb.posterior.tree import posterior_tree
 
@@ -90,46 +94,42 @@ class PosteriorMixin:
             self._tree = fitted.draws, posterior_tree(fitted)
         return self._tree[1]
 
-    def summary(self, interval: float = 0.9) -> Any:
-        """Coefficients under the most probable order, as a data frame.
+    def summary(
+        self,
+        interval: float = 0.9,
+        *,
+        orders: str | int = "top",
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+    ) -> Any:
+        """Coefficients of each stick, as a data frame.
 
-        The meaning of a coefficient changes with the order, so only draws in that
-        order are used; the reference class has none.
+        A coefficient belongs to a class against the set of classes behind it. Draws that have
+        such a stick are put together whatever the rest of their orders, those without it are left
+        out, and ``probability`` says how many have it: where it is below 1, other orders are
+        probable too. The reference class has no coefficients.
 
         Parameters
         ----------
         interval : float, default=0.9
             Probability of the credible interval from ``lower`` to ``upper``.
+        orders : "top", "probable" or int, default="top"
+            The sticks of the most probable order; of every order with a probability of at least
+            0.05; or of so many orders, each with its ``order`` and ``order_probability``.
+        X, y : array or data frame, array, optional
+            Rows such as those of the fit. Each stick then has the share of ``rows`` that reach it,
+            and the shares of its own and of the other rows that it stops (``stopped_own``,
+            ``stopped_others``).
 
         Returns
         -------
         pandas or polars DataFrame, as `X` was in `fit`
-            Columns ``stick, class, feature, mean, sd, lower, upper``, with ``direction``
-            before them where there are two.
+            Columns ``stick, class, against, probability, feature, mean, sd, lower, upper, rhat,
+            ess``, with ``direction`` before them where there are two.
         """
-        fitted, tails = self.fitted_, tails_of(interval)
-        fitted.check_has_coefficients("summary()")
-        names = ["(intercept)", *fitted.feature_names]
-        n_sticks = len(fitted.classes) - 1
-        frames = []
-        for direction in fitted.directions:
-            top = fitted.top_order(direction)
-            coef = fitted.draws.parameters["coef"][fitted.in_order(top, direction)]
-            intercept, slopes = fitted.scaling.intercept_and_slopes(coef)
-            values = np.concatenate([intercept[..., None], slopes], axis=2)[:, top[:-1]]
-            lower, upper = np.quantile(values, tails, axis=0)
-            frames.append(
-                {
-                    "stick": np.repeat(np.arange(1, n_sticks + 1), len(names)),
-                    "class": np.repeat(fitted.classes[top[:-1]], len(names)),
-                    "feature": names * n_sticks,
-                    "mean": values.mean(axis=0).ravel(),
-                    "sd": values.std(axis=0).ravel(),
-                    "lower": lower.ravel(),
-                    "upper": upper.ravel(),
-                }
-            )
-        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
+        from pasb.posterior.summaries import coefficient_table
+
+        return coefficient_table(self.fitted_, tails_of(interval), orders, X, y)
 
     def n_hyperplanes(self) -> float:
         """How many hyperplanes (or support vectors) a draw uses, on average.
@@ -211,6 +211,13 @@ class PosteriorMixin:
 
         return order_in_words(self.fitted_, X, y)
 
+    @property
+    def converged_(self) -> bool:
+        """Whether R-hat and effective sample size are within their limits; never in the warm-up."""
+        seen, fitted = self.diagnostics_, self.fitted_
+        good = seen.worst_rhat <= fitted.limits.rhat and seen.worst_ess >= fitted.limits.ess
+        return bool(good and fitted.draws.ended != "warm-up")
+
     def convergence_in_words(self) -> str:
         """How good the draws are, and what to change where they are not good enough.
 
@@ -233,7 +240,9 @@ class PosteriorMixin:
         from pasb.posterior.advice import convergence_in_words
 
         fitted = self.fitted_
-        return convergence_in_words(fitted.draws, self.diagnostics_, fitted.limits)
+        return convergence_in_words(
+            fitted.draws, self.diagnostics_, fitted.limits, fitted.checkpoint
+        )
 
     def predict_frame(self, X, interval: float = 0.9) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.

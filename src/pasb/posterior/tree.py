@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb import __version__
 from pasb.posterior.fitted import Fitted
+from pasb.posterior.splits import Splits
+from pasb.storage.whole_file import temporary_name
 
 if TYPE_CHECKING:
     import xarray
@@ -22,31 +25,13 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     import xarray
 
     draws, watched = fitted.draws, fitted.watched
-    chains = {
-        "chain": np.arange(draws.n_chains),
-        "draw": np.arange(draws.n_draws),
-        "direction": ("chain", np.array(draws.directions)),
-    }
-    posterior = xarray.Dataset(
-        {
-            **parameters_by_name(fitted),
-            "order": ((*SAMPLED, "stick"), draws.order),
-            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
-        },
-        coords={
-            **chains,
-            "category": fitted.classes,
-            "feature": fitted.feature_names,
-            "stick": np.arange(1, len(fitted.classes) + 1),
-            "row": watched.row,
-        },
-    )
+    posterior = posterior_dataset(fitted)
     stats = xarray.Dataset(
         {
-            "lp": (SAMPLED, draws.log_likelihood),
+            "log_likelihood_sum": (SAMPLED, draws.log_likelihood),
             **{name: (SAMPLED, counts) for name, counts in draws.statistics.items()},
         },
-        coords=chains,
+        coords=_chains(fitted),
     )
     observed = xarray.Dataset({"y": (("row",), watched.category)}, coords={"row": watched.row})
     for group in (posterior, stats, observed):
@@ -60,12 +45,49 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     )
 
 
+def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
+    """Parameters, orders and probabilities of the watched rows, with names."""
+    import xarray
+
+    draws, watched = fitted.draws, fitted.watched
+    splits = Splits.of(fitted)
+    kept = splits.kept(len(fitted.classes))
+    each = splits.each[:kept]
+    return xarray.Dataset(
+        {
+            **parameters_by_name(fitted, splits),
+            "order": ((*SAMPLED, "stick"), draws.order),
+            "probability": ((*SAMPLED, "row", "category"), fitted.watched_probabilities()),
+        },
+        coords={
+            **_chains(fitted),
+            "category": fitted.classes,
+            "split": [split.label(fitted) for split in each],
+            "split_class": ("split", fitted.classes[[split.category for split in each]]),
+            "split_probability": ("split", splits.share[:kept]),
+            "feature": fitted.feature_names,
+            "stick": np.arange(1, len(fitted.classes) + 1),
+            "row": watched.row,
+        },
+    )
+
+
+def _chains(fitted: Fitted) -> dict[str, Any]:
+    """Coordinates of all that was drawn."""
+    draws = fitted.draws
+    return {
+        "chain": np.arange(draws.n_chains),
+        "draw": np.arange(draws.n_draws),
+        "direction": ("chain", np.array(draws.directions)),
+    }
+
+
 def write_tree(tree: xarray.DataTree, path: Path) -> None:
     """Write a tree to NetCDF or Zarr; see `PosteriorMixin.export`."""
-    writers = {".nc": (("h5netcdf", "h5py"), "to_netcdf"), ".zarr": (("zarr",), "to_zarr")}
-    if path.suffix not in writers:
+    needed = {".nc": ("h5netcdf", "h5py"), ".zarr": ("zarr",)}
+    if path.suffix not in needed:
         raise ValueError(f"path must end in .nc (NetCDF) or .zarr, not {path.suffix!r}")
-    packages, method = writers[path.suffix]
+    packages = needed[path.suffix]
     try:
         for package in packages:
             __import__(package)
@@ -74,24 +96,48 @@ def write_tree(tree: xarray.DataTree, path: Path) -> None:
             f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
             f"{' '.join(packages)}"
         ) from None
-    options = {"engine": "h5netcdf"} if path.suffix == ".nc" else {}
-    getattr(tree, method)(path, **options)
+    if path.suffix == ".zarr":
+        tree.to_zarr(path)
+        return
+    _refuse_open(path)
+    temporary = path.with_name(f"{temporary_name()}.nc")  # what is there stays until all is written
+    try:
+        tree.to_netcdf(temporary, engine="h5netcdf")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
-def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArray]]:
-    """Kept parameters with the names of their axes; NaN where a class is the reference.
+def _refuse_open(path: Path) -> None:
+    """Do not replace a file under the hands of somebody who reads it."""
+    import h5py
 
-    A parameter whose last axis is the covariates is split into its intercept and its
-    slopes, both on the scale of X; where its columns are those of a kernel, into its
-    intercept and the coefficients of the bases.
+    if not path.is_file() or not h5py.is_hdf5(path):
+        return
+    try:
+        h5py.File(path, "r+").close()
+    except OSError as error:
+        raise OSError(
+            f"{path} is open, here or in another program, or cannot be written: close it "
+            "(dataset.close() in xarray), or export to another name"
+        ) from error
+
+
+def parameters_by_name(
+    fitted: Fitted, splits: Splits
+) -> dict[str, tuple[tuple[str, ...], NDArray]]:
+    """Kept parameters by what they mean, with the names of their axes.
+
+    NaN in draws that do not have a split. A parameter whose last axis is the covariates is
+    separated into its intercept and its slopes, both on the scale of X; where its columns are
+    those of a kernel, into its intercept and the coefficients of the bases.
     """
     draws, axes = fitted.draws, fitted.binary.axes
     out: dict[str, tuple[tuple[str, ...], NDArray]] = {}
     for name, values in draws.parameters.items():
         own = axes.get(name, tuple(f"{name}_axis_{k}" for k in range(values.ndim - 3)))
-        dims = (*SAMPLED, "category", *own)
-        reference = draws.order[:, :, -1, None] == np.arange(len(fitted.classes))
-        known = np.where(_like(reference, values), np.nan, values)
+        dims = (*SAMPLED, "split", *own)
+        known = _by_split(values, splits, len(fitted.classes))
         prefix = "" if name == "coef" else f"{name}_"
         if own and own[-1] == "column" and not fitted.columns_are_features:
             out[f"{prefix}intercept"] = (dims[:-1], known[..., 0])
@@ -105,6 +151,11 @@ def parameters_by_name(fitted: Fitted) -> dict[str, tuple[tuple[str, ...], NDArr
     return out
 
 
-def _like(reference: NDArray[np.bool_], values: NDArray) -> NDArray[np.bool_]:
-    """Append axes so that (chain, draw, category) flags broadcast over a parameter."""
-    return reference.reshape(reference.shape + (1,) * (values.ndim - reference.ndim))
+def _by_split(values: NDArray[np.float64], splits: Splits, n_classes: int) -> NDArray[np.float64]:
+    """Parameters (chain, draw, category, ...) as (chain, draw, split, ...)."""
+    kept = splits.kept(n_classes)
+    out = np.full((*values.shape[:2], kept, *values.shape[3:]), np.nan)
+    for k in range(kept):
+        chosen = splits.draws_with(k)
+        out[chosen, k] = values[chosen, splits.each[k].category]
+    return out

@@ -19,7 +19,7 @@ FEWEST_ROWS = 3  # on either side of a split
 HOW = ((0.95, "cleanly"), (0.85, "well"), (0.7, "with errors"), (0.0, "poorly"))
 
 
-class Split(NamedTuple):
+class Division(NamedTuple):
     """How a stick divides the rows that reach it: posterior means of the shares that stop."""
 
     own: float  # of the rows of its class
@@ -62,7 +62,7 @@ def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories:
     names = [str(label) for label in fitted.classes]
 
     def judged(order: NDArray[np.int64], draws: NDArray[np.bool_]) -> list[str]:
-        splits = stick_splits(fitted, order, direction, chains, draws, inner, categories)
+        splits = stick_divisions(fitted, order, direction, chains, draws, inner, categories)
         sides = "its own rows", "the others"
         if n == 2:
             sides = f"the rows of {names[order[0]]}", f"those of {names[order[1]]}"
@@ -97,7 +97,7 @@ def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories:
     return f"The class to split off first is {' or '.join(told)}{hardly}."
 
 
-def stick_splits(
+def stick_divisions(
     fitted: Fitted,
     order: NDArray[np.int64],
     direction: Direction,
@@ -105,7 +105,7 @@ def stick_splits(
     chosen: NDArray[np.bool_],
     inner: NDArray[np.float64],
     categories: NDArray[np.int64],
-) -> list[Split | None]:
+) -> list[Division | None]:
     """How each stick of an order divides the rows that reach it.
 
     Parameters
@@ -122,7 +122,7 @@ def stick_splits(
 
     Returns
     -------
-    list of Split
+    list of Division
         None for a stick that too few of the rows reach.
     """
     binary, blocks, n_rows = fitted.binary, blocked(inner), len(inner)
@@ -137,16 +137,16 @@ def stick_splits(
         stop += np.exp(accept[0, :, :n_rows])
     stop /= len(draws)
     place = np.argsort(order)[categories]
-    splits: list[Split | None] = []
+    splits: list[Division | None] = []
     for k, category in enumerate(order[:-1]):
         mine, behind = place == k, place > k
         enough = min(mine.sum(), behind.sum()) >= FEWEST_ROWS
         shares = (stop[category, mine], stop[category, behind])
-        splits.append(Split(*(float(s.mean()) for s in shares)) if enough else None)
+        splits.append(Division(*(float(s.mean()) for s in shares)) if enough else None)
     return splits
 
 
-def _how(split: Split | None, sides: tuple[str, str] | None) -> str:
+def _how(split: Division | None, sides: tuple[str, str] | None) -> str:
     """The quality of a split, and its shares; what they are of is said where `sides` are given."""
     if split is None:
         return ""

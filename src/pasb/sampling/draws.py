@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pasb.sampling.chain import Chain
 from pasb.sticks import Direction
 
-#: why a run ended: all was done, a user or callback stopped it, its time was spent, or the draws
-#: were good enough
-Ending = Literal["finished", "interrupted", "time", "until"]
+#: why a run ended: all was done; a user or callback stopped it, or did so in the warm-up, before
+#: there were draws; its time was spent; or the draws were good enough
+Ending = Literal["finished", "interrupted", "warm-up", "time", "until"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Draws:
     @property
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end; the draws are fewer than was asked for."""
-        return self.ended in ("interrupted", "time")
+        return self.ended in ("interrupted", "warm-up", "time")
 
     def sort_last_two(self) -> None:
         """Put the lower of the last two categories first in all draws of a symmetric model.
@@ -69,7 +69,10 @@ class Draws:
 
     def of_chain(self, chain: int) -> Draws:
         """One of the chains, as views."""
-        only = slice(chain, chain + 1)
+        return self.of_chains(slice(chain, chain + 1))
+
+    def of_chains(self, only: slice) -> Draws:
+        """Some of the chains, as views."""
         return replace(
             self,
             parameters={name: values[only] for name, values in self.parameters.items()},
@@ -120,10 +123,10 @@ def collect(
         if all(chain.finished for chain in chains):
             ended = "finished"
     if n_draws == 0:
-        # stopped in the warm-up: the states reached are better than nothing
+        # the states reached, so that one can look at them; they are no draws
         for chain in chains:
             chain.keep(0)
-        n_draws = 1
+        n_draws, ended = 1, "warm-up"
     views = first_draws(chains, trace, n_draws)
     # a copy only where some draws were not made
     return replace(

@@ -112,3 +112,25 @@ def thinned(schedule: Schedule, n_done: int, draws: Mapping[str, NDArray]) -> Tr
             out[name] = np.concatenate([out[name][: n // 2], values[start:stop]])
         start = stop
     return out
+
+
+def sweep_of(schedule: Schedule, n_kept: int) -> int:
+    """The sweep of the last of so many draws that a chain has ever kept.
+
+    Examples
+    --------
+    >>> schedule = Schedule(n_warmup=10, n_draws=4, thin=1, seed=7, longest=4)
+    >>> [sweep_of(schedule, n) - 10 for n in range(1, 9)]
+    [1, 2, 3, 4, 6, 8, 12, 16]
+    """
+    n, more = schedule.n_draws, n_kept - schedule.n_draws
+    if schedule.longest == 1 or more <= 0:
+        return schedule.n_warmup + n_kept * schedule.thin
+    n_halved, last = divmod(more - 1, n - n // 2)
+    return schedule.n_warmup + (n // 2 + last + 1) * (schedule.thin << (n_halved + 1))
+
+
+def joined(*parts: Mapping[str, NDArray]) -> Trace:
+    """Draws one after the other; those of the last part where the others are of another kind."""
+    same = [part for part in parts if part.keys() == parts[-1].keys()]
+    return {name: np.concatenate([part[name] for part in same]) for name in parts[-1]}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,10 +26,10 @@ from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
-from pasb.sampling.lengthening import Meeting, meetings
+from pasb.sampling.lengthening import Meeting, joined, meetings, sweep_of
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.progress import Progress
-from pasb.storage.checkpoint import Checkpoint
+from pasb.sampling.progress import Progress, phase, present_progress
+from pasb.storage.checkpoint import Checkpoint, Saved
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -42,7 +42,6 @@ def sample(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
     checkpoint: str | os.PathLike | None = None,
     fingerprint: dict | None = None,
     budget: Budget | None = None,
@@ -61,7 +60,6 @@ def sample(
     callbacks : sequence of callables
         Called with a `SweepInfo` after every sweep of every chain, one call at a time;
         a true return value stops the run.
-    show_progress : bool
     checkpoint : path, optional
         Folder to write to while sampling, and to resume from.
     fingerprint : dict, optional
@@ -82,9 +80,10 @@ def sample(
     """
     if budget is not None and budget.spent:
         raise budget.too_short([], checkpoint)
+    phase("searching orders" if problems[0].searches else "preparing")
     with one_blas_thread(), engine:
         chains, trace = _with_trace(engine, problems, schedule)
-        run = Run(engine, chains, list(callbacks), show_progress, budget)
+        run = Run(engine, chains, list(callbacks), budget)
         if enough is not None:
             run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
             run.meetings = meetings(schedule, first_look)
@@ -104,7 +103,6 @@ def sample_together(
     engine: Engine,
     *,
     callbacks: Sequence[Callback] = (),
-    show_progress: bool = False,
 ) -> list[Draws]:
     """Run the chains of several runs at the same time; on a GPU as one batch.
 
@@ -113,13 +111,13 @@ def sample_together(
     runs : sequence of (problems, schedule)
         What `sample` would take, with schedules of the same length. The draws are those of
         separate runs, to rounding.
-    engine, callbacks, show_progress
+    engine, callbacks
         As in `sample`.
     """
     with one_blas_thread(), engine:
         each = [_with_trace(engine, *run) for run in runs]
         everything = [chain for own, _ in each for chain in own]
-        run = Run(engine, everything, list(callbacks), show_progress)
+        run = Run(engine, everything, list(callbacks))
         run.go(None)
     return [collect(own, trace, run.ended) for own, trace in each]
 
@@ -143,7 +141,6 @@ class Run:
     engine: Engine
     chains: list[Chain]
     callbacks: list[Callback]
-    show_progress: bool
     budget: Budget | None = None
     enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
     meetings: list[Meeting] = field(default_factory=list)  # where that is asked
@@ -156,20 +153,52 @@ class Run:
     warned: bool = False
 
     def restore(self, folder: Checkpoint) -> None:
-        """Let the chains continue where a checkpoint left them."""
+        """Let the chains continue where a checkpoint left them; draw again what is missing."""
+        alone = all(len(group) == 1 for group in self.engine.groups(self.chains))
         for chain in self.chains:
-            saved = folder.load(chain.index)
+            saved = folder.load(chain.index, mends=alone)
             if saved is None:
                 continue
             try:
-                chain.import_state(saved.sweep, saved.state, saved.draws)
+                ever: Mapping[str, NDArray] = {}  # all draws that it has kept until then
+                if saved.index >= 0:
+                    ever = saved.draws
+                    self._import(chain, saved, ever)
+                for piece in saved.later:
+                    ever = joined(ever, self._fill_gap(chain, saved, piece, folder), piece.draws)
+                    self._import(chain, piece, ever)
+                    saved = piece
             except ValueError as error:
                 raise CheckpointError(
                     f"chain {chain.index} of the checkpoint in '{folder.folder}' is not one of "
                     f"this run ({error}): use another folder"
                 ) from error
-            self.engine.resume(chain)
-            self.saved[chain.index] = saved.sweep, chain.n_ever_kept
+            self.saved[chain.index] = chain.n_done, chain.n_ever_kept
+
+    def _import(self, chain: Chain, saved: Saved, draws: Mapping[str, NDArray]) -> None:
+        """Put a chain where a piece ends; `draws` are all that it has ever kept until then."""
+        chain.import_state(saved.sweep, saved.state, dict(draws))
+        self.engine.resume(chain)
+
+    def _fill_gap(
+        self, chain: Chain, gap: Saved, piece: Saved, folder: Checkpoint
+    ) -> dict[str, NDArray]:
+        """Draw again what is missing between two pieces of a chain, which gives the same draws."""
+        goal = sweep_of(chain.schedule, piece.draws_before)
+        if goal > min(piece.sweep, chain.schedule.n_sweeps):
+            raise ValueError(f"{piece.draws_before} draws before sweep {piece.sweep}")
+        self.engine.begin(1)
+        parts: list[dict[str, NDArray]] = []
+        while not parts or chain.n_done < goal:
+            start = chain.n_ever_kept
+            beyond = 2 * chain.length - chain.schedule.n_warmup  # where it is dropped next
+            stop = chain.length if chain.n_done < chain.length else beyond
+            self.engine.advance([chain], min(goal, stop))
+            new = slice(chain.n_kept - (chain.n_ever_kept - start), chain.n_kept)
+            parts.append({name: array[new].copy() for name, array in chain.trace.items()})
+        drawn = joined(*parts)
+        folder.mend(chain.index, gap, chain.n_done, chain.export_state(), drawn)
+        return drawn
 
     @property
     def schedule(self) -> Schedule:
@@ -188,7 +217,7 @@ class Run:
         n_threads = self.engine.begin(len(groups))
         with (
             ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
-            Progress(self.chains, self.show_progress) as progress,
+            present_progress().of(self.chains) as progress,
         ):
             try:
                 self._stages(pool, groups, folder, progress)
@@ -245,11 +274,10 @@ class Run:
         waiting = {pool.submit(self._slice, group, goal, folder): group for group in groups}
         while waiting:
             done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+            progress.show()
             for future in done:
                 group = waiting.pop(future)
                 future.result()
-                for chain in group.chains:
-                    progress.show(chain)
                 if not group.reached(goal) and not self.stopped.is_set():
                     waiting[pool.submit(self._slice, group, goal, folder)] = group
                 else:

@@ -2,7 +2,7 @@
 
 The folder holds
 
-- ``run.pasb``: what the run is, its *fingerprint*;
+- ``run.pasb``: what the run is, its *fingerprint*, and ``run-copy.pasb``, the same again;
 - ``run.lock``: held while a run uses the folder;
 - ``chain-0002/00000042.pasb``: one *segment* (`pasb.storage.segments`), the state of a chain
   after some sweep and the draws kept since the segment before it.
@@ -16,18 +16,22 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock
 
-from pasb.errors import CheckpointError, FileFormatError, NewerFormatError
-from pasb.storage import store
-from pasb.storage.file_format import brief
-from pasb.storage.folder_lock import LOCK_FILE, lock_folder
+from pasb.errors import CheckpointError, NewerFormatError
+from pasb.storage.folder_lock import lock_folder
 from pasb.storage.plain_json import as_json
+from pasb.storage.run_file import (
+    fingerprint_in,
+    other_run,
+    refuse_other_files,
+    write_fingerprint,
+)
 from pasb.storage.segments import (
     SavedProgress,
     Segment,
@@ -43,21 +47,24 @@ from pasb.storage.segments import (
 )
 from pasb.storage.whole_file import is_temporary, sync_folder
 
-CHECKPOINT_FORMAT = 2  # 2: the state holds the statistics of all moves
-MOST_DIFFERENCES = 8  # that a message lists
-
-_RUN = "run.pasb"
-_RUN_KIND = "checkpoint-run"
+Arrays = Mapping[str, np.ndarray]
 _CHAIN_NAME = re.compile(r"chain-[0-9]{4,}")
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a chain has on disk: its last state, and all draws up to it."""
+    """What a chain has on disk: its last state, and all draws up to it.
+
+    Where segments in between are missing, it ends before them; `later` is what comes after, from
+    `draws_before` draws on. With an index of -1, the beginning is missing.
+    """
 
     sweep: int
     state: dict[str, np.ndarray]
     draws: dict[str, np.ndarray]
+    draws_before: int = 0
+    index: int = -1  # of its last segment
+    later: tuple[Saved, ...] = ()
 
 
 class Checkpoint:
@@ -109,7 +116,7 @@ class Checkpoint:
             raise TypeError(f"fingerprint must be a dict, not {fingerprint!r}")
         folder = Path(folder)
         cls.peek(folder)  # refuses a folder that is not ours before anything is written to it
-        _refuse_other_files(folder)
+        refuse_other_files(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             sync_folder(folder.parent)
@@ -121,10 +128,9 @@ class Checkpoint:
             stored = cls.peek(folder)
             if stored is None:
                 stored = given
-                meta = {"checkpoint_format": CHECKPOINT_FORMAT, "fingerprint": given}
-                store.write(folder / _RUN, _RUN_KIND, meta, {})
             elif stored != given:
-                raise CheckpointError(_other_run(folder, stored, given))
+                raise CheckpointError(other_run(folder, stored, given))
+            write_fingerprint(folder, stored)
         except BaseException as error:
             lock.release()
             if isinstance(error, OSError):
@@ -136,72 +142,59 @@ class Checkpoint:
     @staticmethod
     def peek(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
         """Return the fingerprint of the run in a folder, or None if no run is there."""
-        folder = Path(folder)
-        if os.path.exists(folder) and not os.path.isdir(folder):  # pathlib's raise if forbidden
-            raise CheckpointError(f"the checkpoint folder '{folder}' is a file; give a folder")
-        try:
-            meta, _ = store.read(folder / _RUN, _RUN_KIND)
-            written_by = store.describe(folder / _RUN)["version"][:40]
-        except FileNotFoundError:
-            return None
-        except FileFormatError as error:
-            raise CheckpointError(
-                f"the checkpoint in '{folder}' cannot be used: {error}, or use another folder"
-            ) from error
-        except OSError as error:
-            raise CheckpointError(
-                f"the checkpoint in '{folder}' cannot be read: {error}"
-            ) from error
-        if meta.get("checkpoint_format") != CHECKPOINT_FORMAT:
-            raise CheckpointError(
-                f"the checkpoint in '{folder}' is of checkpoint format "
-                f"{brief(meta.get('checkpoint_format'))}, and this pasb reads format "
-                f"{CHECKPOINT_FORMAT}: use pasb {written_by}, which wrote it, or another folder"
-            )
-        if not isinstance(meta.get("fingerprint"), dict):
-            raise CheckpointError(
-                f"the checkpoint in '{folder}' does not say which run it belongs to; "
-                "use another folder"
-            )
-        return meta["fingerprint"]
+        return fingerprint_in(Path(folder))
 
-    def load(self, chain: int) -> Saved | None:
+    def load(self, chain: int, mends: bool = False) -> Saved | None:
         """Return what a chain has on disk, or None if it has nothing.
 
-        Segments that are damaged, and those that would leave a hole in the draws, are
-        renamed to end in ``.damaged``, with a warning that counts the lost draws.
+        Segments that are damaged are renamed to end in ``.damaged``, with a warning that counts
+        the lost draws. So are those behind them, unless the caller `mends` the gap: draws the
+        missing draws again, and hands them to `mend`.
         """
         self._check_open()
         progress = SavedProgress()
-        kept: list[Segment] = []
+        pieces: list[list[Segment]] = [[]]
+        ends = [progress]  # of each piece
         refused: list[tuple[Path, str, int | None]] = []
         for path in self._segments(chain):
             end = None
             try:
                 segment = read_segment(path, chain, self._run)
                 end = segment.draws_before + segment.n_draws
-                progress = progress.after(int(path.stem), segment)
-                kept.append(segment)
+                if mends and segment.draws_before > progress.n_draws:
+                    following = progress.beyond_a_gap(segment).after(int(path.stem), segment)
+                    pieces.append([])
+                    ends.append(following)
+                else:
+                    following = progress.after(int(path.stem), segment)
+                progress = ends[-1] = following
+                pieces[-1].append(segment)
             except NewerFormatError as error:
                 raise CheckpointError(f"chain {chain} cannot continue: {error}") from error
             except ValueError as error:  # FileFormatError is one
                 refused.append((path, str(error), end))
             except OSError as error:
                 raise CheckpointError(f"'{path}' cannot be read: {error}") from error
-        if refused:
-            self._set_aside(chain, refused, progress)
+        missing = sum(
+            piece[0].draws_before - before.n_draws
+            for before, piece in zip(ends, pieces[1:], strict=False)
+        )
+        if refused or missing:
+            self._set_aside(chain, refused, progress, missing)
         self._progress[chain] = progress
-        if not kept:
-            return None
-        return Saved(progress.sweep, kept[-1].state, joined_draws(kept))
+        first, *later = (_saved(*piece) for piece in zip(ends, pieces, strict=True))
+        return replace(first, later=tuple(later)) if first.index >= 0 or later else None
 
-    def append(
-        self,
-        chain: int,
-        sweep: int,
-        state: Mapping[str, np.ndarray],
-        draws: Mapping[str, np.ndarray],
-    ) -> None:
+    def mend(self, chain: int, gap: Saved, sweep: int, state: Arrays, draws: Arrays) -> None:
+        """Write the draws that were missing behind `gap`, up to what is saved after it."""
+        segment = Segment(sweep, _n_after(gap), number_of_draws(draws), dict(state), dict(draws))
+        path = self._chain_folder(chain) / segment_name(gap.index + 1)
+        try:
+            write_segment(path, chain, self._run, segment)
+        except OSError as error:
+            raise CheckpointError(f"'{path}' cannot be written: {error}") from error
+
+    def append(self, chain: int, sweep: int, state: Arrays, draws: Arrays) -> None:
         """Write the state of a chain, and the draws since its last successful `append`.
 
         Parameters
@@ -286,9 +279,13 @@ class Checkpoint:
         return self._progress[chain]
 
     def _set_aside(
-        self, chain: int, refused: list[tuple[Path, str, int | None]], progress: SavedProgress
+        self,
+        chain: int,
+        refused: list[tuple[Path, str, int | None]],
+        progress: SavedProgress,
+        missing: int,
     ) -> None:
-        """Rename refused segments, and warn with what is lost."""
+        """Rename refused segments, and warn with what is lost, or `missing` in between."""
         for path, _, _ in refused:
             try:
                 os.rename(path, free_name(path))
@@ -297,31 +294,29 @@ class Checkpoint:
         names = ", ".join(path.name for path, _, _ in refused[:3])
         more = f" and {len(refused) - 3} more" if len(refused) > 3 else ""
         where = f"after sweep {progress.sweep}" if progress.index >= 0 else "from its beginning"
-        warnings.warn(
-            f"chain {chain} of the checkpoint in '{self.folder}' is damaged: {refused[0][1]}. "
-            f"Set aside as *.damaged: {names}{more}. Lost: {lost_draws(refused, progress)}. "
-            f"The chain continues {where}, with {progress.n_draws} draws.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
+        told = [f"chain {chain} of the checkpoint in '{self.folder}' is damaged"]
+        if refused:
+            told[0] += f": {refused[0][1]}"
+            told.append(f"Set aside as *.damaged: {names}{more}")
+        if missing:
+            told.append(f"Missing, and drawn again: {missing} draws")
+        else:
+            told.append(f"Lost: {lost_draws(refused, progress)}")
+        told.append(f"The chain continues {where}, with {progress.n_draws} draws.")
+        warnings.warn(". ".join(told), RuntimeWarning, stacklevel=3)
 
 
-def _refuse_other_files(folder: Path) -> None:
-    """Do not mix a run with a user's files."""
-    try:
-        names = set(os.listdir(folder))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise CheckpointError(
-            f"the checkpoint folder '{folder}' cannot be read: {error}"
-        ) from error
-    others = [name for name in names if name != LOCK_FILE and not is_temporary(name)]
-    if _RUN not in names and others:
-        raise CheckpointError(
-            f"the folder '{folder}' holds other files (such as {min(others)!r}) and no pasb run; "
-            "give an empty or a new folder"
-        )
+def _saved(end: SavedProgress, segments: list[Segment]) -> Saved:
+    """A piece of a chain, from its segments."""
+    if not segments:
+        return Saved(0, {}, {})
+    before = segments[0].draws_before
+    return Saved(end.sweep, segments[-1].state, joined_draws(segments), before, end.index)
+
+
+def _n_after(saved: Saved) -> int:
+    """Draws of the chain at the end of a piece."""
+    return saved.draws_before + number_of_draws(saved.draws)
 
 
 def _remove_leftovers(folder: Path) -> None:
@@ -335,31 +330,3 @@ def _remove_leftovers(folder: Path) -> None:
 
 def _unwritable(folder: Path, error: OSError) -> str:
     return f"the checkpoint folder '{folder}' cannot be written: {error}; use another folder"
-
-
-def _other_run(folder: Path, stored: dict[str, Any], given: dict[str, Any]) -> str:
-    there, now = _leaves(stored), _leaves(given)
-    differences = [
-        f"{'.'.join(key)[:60]} is {_short(there, key)} there and {_short(now, key)} now"
-        for key in sorted(there.keys() | now.keys())
-        if key not in there or key not in now or there[key] != now[key]
-    ]
-    if len(differences) > MOST_DIFFERENCES:
-        more = len(differences) - MOST_DIFFERENCES
-        differences = [*differences[:MOST_DIFFERENCES], f"and {more} more"]
-    return (
-        f"the checkpoint in '{folder}' belongs to another run: {'; '.join(differences)}. "
-        "Use another folder, or the original data and settings"
-    )
-
-
-def _leaves(tree: Any, key: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """Flatten nested dicts, so that a difference is named by its innermost key."""
-    if not isinstance(tree, dict) or (key and not tree):
-        return {key: tree}
-    return {k: v for name, item in tree.items() for k, v in _leaves(item, (*key, name)).items()}
-
-
-def _short(leaves: dict[tuple[str, ...], Any], key: tuple[str, ...]) -> str:
-    text = repr(leaves[key]) if key in leaves else "absent"
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -124,12 +124,14 @@ def read_header(archive: zipfile.ZipFile) -> Header:
     header = json.loads(
         text.decode("ascii"), object_pairs_hook=_unique, parse_constant=_no_constant
     )
+    # a version is believed only where the checksum, if there is one, says that it is sound
+    digest = hashlib.sha256(text).hexdigest().encode("ascii")
+    if CHECKSUM in members and archive.read(members[CHECKSUM]) != digest:
+        raise _Refused(f"is damaged (its header does not match its checksum); {_RESTORE}")
     _check_version(header)
     # A later format may well do all of what follows in another way.
     if CHECKSUM not in members:
         raise _Refused(f"is damaged (its checksum is missing); {_RESTORE}")
-    if archive.read(members[CHECKSUM]) != hashlib.sha256(text).hexdigest().encode("ascii"):
-        raise _Refused(f"is damaged (its header does not match its checksum); {_RESTORE}")
     meta, entries = _checked_content(header)
     bins = [f"{index}.bin" for index in range(len(entries))]
     if set(members) != {HEADER, CHECKSUM, *bins}:

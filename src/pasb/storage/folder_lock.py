@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import stat
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -31,10 +32,11 @@ def lock_folder(folder: Path) -> FileLock:
     Raises
     ------
     CheckpointError
-        If another run has locked the folder.
+        If another run has locked the folder, or the lock file is a link to another file.
     OSError
         If the lock file cannot be written.
     """
+    _refuse_links(folder / LOCK_FILE)
     lock = FileLock(
         folder / LOCK_FILE,
         blocking=False,
@@ -59,6 +61,18 @@ def lock_folder(folder: Path) -> FileLock:
             stacklevel=3,
         )
     return lock
+
+
+def _refuse_links(path: Path) -> None:
+    """A lock file is written, and what a link leads to is not ours to write."""
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        raise CheckpointError(
+            f"'{path}' is a link to another file, or no file: remove it, or use another folder"
+        )
 
 
 def _sign(descriptor: int) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +44,12 @@ class SavedProgress:
     n_draws: int = 0
     ends_empty: bool = False
     layout: _Layout | None = None
+
+    def beyond_a_gap(self, segment: Segment) -> SavedProgress:
+        """Return the progress once the draws before `segment` are there, or raise if they are."""
+        if segment.draws_before <= self.n_draws:
+            raise ValueError(f"its first draw is there already, among {self.n_draws}")
+        return replace(self, n_draws=segment.draws_before)
 
     def after(self, index: int, segment: Segment) -> SavedProgress:
         """Return the progress once `segment` is written, or raise if it does not follow."""

@@ -7,15 +7,21 @@ function. Nothing is compiled on import, and compiled code is kept on disk.
 
 `error_model="numpy"` makes a division by zero an infinity, as on a GPU, where
 nothing can be raised. Fast mathematics stays off: it would let the compiler assume
-that NaN does not occur, and the guards against NaN would go.
+that NaN does not occur, and the guards against NaN would go. Nobody passes these functions
+to C, so no wrapper for that is compiled.
 """
 
 from __future__ import annotations
 
-from numba import njit
+from typing import Any
 
-sampler = njit(cache=True, error_model="numpy", nogil=True)
+from pasb.variates.code_cache import compiled
+
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+"""Of all compiled functions of the package."""
+
+sampler = compiled(**OPTIONS)
 """Compile a scalar sampler."""
 
-inlined_sampler = njit(cache=True, error_model="numpy", nogil=True, forceinline=True)
+inlined_sampler = compiled(**OPTIONS, forceinline=True)
 """Compile a small sampler into its callers, which keeps the stream in registers."""

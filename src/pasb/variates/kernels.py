@@ -5,12 +5,9 @@ Element i is drawn from row i of the key. An argument of length one serves all e
 
 from __future__ import annotations
 
-from numba import njit
-
 from pasb.variates import scalar
+from pasb.variates.jit import sampler as _kernel
 from pasb.variates.scalar import open_stream
-
-_kernel = njit(cache=True, error_model="numpy", nogil=True)
 
 
 @_kernel

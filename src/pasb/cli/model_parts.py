@@ -1,0 +1,36 @@
+"""A model from a file, taken apart: the encoder of its table, and the classifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sklearn.pipeline import Pipeline
+
+import pasb
+from pasb.cli.failures import UsageError
+from pasb.covariates.table_encoder import TableEncoder
+
+
+class ModelParts(NamedTuple):
+    """What a model file holds.
+
+    Attributes
+    ----------
+    encoder : TableEncoder or None
+        None for a model of plain numbers.
+    classifier : classifier
+    """
+
+    encoder: TableEncoder | None
+    classifier: Any
+
+
+def load_parts(path: Path) -> ModelParts:
+    """Read a model; an error says what to do if there is none."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file; write a model with pasb fit ... --out {path}")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; give the file that pasb fit wrote")
+    model = pasb.load(path)
+    return ModelParts(*model) if isinstance(model, Pipeline) else ModelParts(None, model)

@@ -1,0 +1,62 @@
+"""Where results go: tried before the work, and not lost if it fails after all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pasb
+from pasb.cli.failures import UsageError, check_output
+from pasb.storage.whole_file import temporary_name
+
+
+def check_writable(out: Path, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse, before any work is done, a file that cannot be written or is one that is read."""
+    for path in inputs:
+        if _same(out, path):
+            raise UsageError(f"--out {out} is the file that is read; choose another name")
+    check_output(out, force)
+    trial = Path(os.path.realpath(out)).with_name(temporary_name())
+    try:
+        with open(trial, "xb") as file:
+            file.write(bytes(4096))
+    except OSError as error:
+        raise UsageError(f"--out {out} cannot be written: {error.strerror or error}") from None
+    finally:
+        trial.unlink(missing_ok=True)
+
+
+def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
+    """Save a model to `out`; if that fails, to some other place, so that the run is not lost.
+
+    Returns
+    -------
+    path
+        Where the model is.
+    str
+        Why it is not where it should be; empty if it is.
+    """
+    try:
+        pasb.save(model, out)
+        return out, ""
+    except OSError as error:
+        reason = error.strerror or str(error)
+        name = f"{out.stem}-{secrets.token_hex(4)}.pasb"
+        for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+            try:
+                pasb.save(model, folder / name)
+                return folder / name, reason
+            except OSError:
+                continue
+        raise
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)

@@ -1,0 +1,141 @@
+"""From a file to what ``pasb fit`` trains on: an encoder, its table, and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.covariates.class_labels import check_labels, class_labels
+from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
+from pasb.covariates.encoder_report import NUMBERS
+from pasb.covariates.table_encoder import TableEncoder
+from pasb.covariates.table_reading import NAMELESS, read_table
+from pasb.covariates.tables import Problems, TableError, count, need_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the command line says about columns and how their file is read."""
+
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    keep_id: Sequence[str] = ()
+    missing: str = "indicator"  # or "drop", "error"
+    encoding: str = "utf-8"
+    decimal: str = "auto"
+
+    def encoder(self) -> TableEncoder:
+        """The encoder they ask for, not fitted yet; it gives data frames."""
+        return TableEncoder(
+            categorical=list(self.categorical),
+            numeric=list(self.numeric),
+            drop=list(self.drop),
+            keep_id=list(self.keep_id),
+            missing="error" if self.missing == "error" else "indicator",
+            decimal=self.decimal,
+        ).set_output(transform="pandas")
+
+    def named(self) -> list[str]:
+        """All columns that options name."""
+        return [*self.categorical, *self.numeric, *self.drop, *self.keep_id]
+
+
+class TrainingTable(NamedTuple):
+    """Rows to train on.
+
+    Attributes
+    ----------
+    X : pandas.DataFrame
+        All columns but the target, as they were read.
+    labels : array of shape (n_rows,)
+    notes : list of str
+        What was done to the rows.
+    """
+
+    X: pd.DataFrame
+    labels: NDArray
+    notes: list[str]
+
+
+def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingTable:
+    """Read a file, and report all that is wrong with it at once.
+
+    Raises
+    ------
+    TableError
+    """
+    table = read_table(path, options.encoding)
+    problems, names = Problems(str(path)), list(table.columns)
+    if not need_columns(names, [target], problems):
+        problems.raise_any()
+    need_columns(names, dict.fromkeys(options.named()), problems)
+    if target in options.named():
+        problems.add(f"column {target!r} is the target, and named as a covariate too")
+    problems.raise_any()
+
+    labels, unlabelled = class_labels(table[target])
+    table = table.drop(columns=target)
+    notes = []
+    encoder = options.encoder()
+    dropping = options.missing == "drop"
+    if dropping and unlabelled.any() and not unlabelled.all():
+        table, labels = table[~unlabelled], labels[~unlabelled]
+        notes.append(f"{count(int(unlabelled.sum()), 'row')} without a label left out.")
+        unlabelled = np.zeros(len(labels), dtype=bool)
+    check_labels(labels, unlabelled, target, problems)
+    try:
+        encoder.fit(table)
+    except TableError as error:
+        problems.add_of(error)
+    else:
+        _refuse_nameless(encoder, problems)
+    problems.raise_any()
+    if dropping and (gaps := encoder.gap_rows(table)).any():
+        if gaps.all():
+            raise TableError(f"{path}: every row has a gap; --missing drop leaves none")
+        table, labels = table[~gaps], labels[~gaps]
+        notes.append(f"{count(int(gaps.sum()), 'row')} with gaps left out, as asked.")
+        check_labels(labels, np.zeros(len(labels), dtype=bool), target, problems)
+        problems.raise_any()
+    return TrainingTable(table, labels, notes)
+
+
+def column_rows(encoder: TableEncoder) -> list[tuple[str, str]]:
+    """What became of each column, as the command line says it."""
+    rows = [
+        ("numbers, scaled" if kind == NUMBERS else kind, text)
+        for kind, text in encoder.report_rows()
+    ]
+    filled = any(isinstance(plan, NumberPlan) and plan.indicator for plan in encoder.plans_)
+    levels = any(isinstance(plan, CategoryPlan) and plan.missing for plan in encoder.plans_)
+    words = []
+    if filled:
+        words.append("filled with the median and marked by a column of their own")
+    if levels:
+        words.append("a level of their own in categories")
+    if words:
+        rows.append(("gaps", "; ".join(words)))
+    if not any(not isinstance(plan, LeftOut) for plan in encoder.plans_):
+        rows.append(("covariates", "none: the model has an intercept only"))
+    return rows
+
+
+def _refuse_nameless(encoder: TableEncoder, problems: Problems) -> None:
+    for plan in encoder.plans_:
+        harmless = isinstance(plan, LeftOut) and plan.reason in ("id", "empty", "dropped")
+        if plan.name.startswith(NAMELESS) and not harmless:
+            number = plan.name.removeprefix(NAMELESS)
+            if number.isdigit():
+                problems.add(
+                    f"column {int(number) + 1} has no name. Name it, or leave it out with --drop "
+                    f"{plan.name!r}"
+                )

@@ -1,0 +1,161 @@
+"""Words as numbers: decimal points and commas, truths, and dates in fixed formats.
+
+A reading turns the distinct words of a column into numbers, with NaN for words that it does
+not know. A column remembers its reading, so that new rows are read in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.covariates.cells import GAPS_OF_NUMBERS, MICROSECONDS_A_DAY, Cells
+
+TRUE = frozenset({"true", "t", "yes", "y", "ja", "j", "wahr", "oui", "si", "sí", "on", "1"})
+FALSE = frozenset({"false", "f", "no", "n", "nein", "falsch", "non", "off", "0"})
+
+_POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)?(,\d*)?([eE][+-]?\d+)?")
+_INFINITE = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?")
+_LIKE_DATES = re.compile(
+    r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\d{1,2}[ -][^\W\d]+[ -]\d{4}|[^\W\d]+ \d{1,2}, \d{4}"
+)
+
+# the formats of dates, as strptime writes them, and what people call them
+DATES = {
+    "iso": "year-month-day",
+    "%d.%m.%Y": "day.month.year",
+    "%d.%m.%y": "day.month.year",
+    "%d.%m.%Y %H:%M": "day.month.year hour:minute",
+    "%d.%m.%Y %H:%M:%S": "day.month.year hour:minute:second",
+    "%Y/%m/%d": "year/month/day",
+    "%m/%d/%Y": "month/day/year",
+    "%d/%m/%Y": "day/month/year",
+    "%m/%d/%y": "month/day/year",
+    "%d/%m/%y": "day/month/year",
+    "%m/%d/%Y %H:%M": "month/day/year hour:minute",
+    "%d/%m/%Y %H:%M": "day/month/year hour:minute",
+    "%d-%m-%Y": "day-month-year",
+    "%d %b %Y": "day month year",
+    "%d-%b-%Y": "day-month-year",
+    "%d %B %Y": "day month year",
+    "%b %d, %Y": "month day, year",
+    "%B %d, %Y": "month day, year",
+}
+
+
+def _with_point(words: Sequence[str]) -> NDArray[np.float64]:
+    return np.array(
+        [float(w) if _POINT.fullmatch(w) or w.lower() in _INFINITE else np.nan for w in words],
+        dtype=np.float64,
+    )
+
+
+def _with_comma(words: Sequence[str]) -> NDArray[np.float64]:
+    def value(word: str) -> float:
+        if not _COMMA.fullmatch(word) or not any(c.isdigit() for c in word):
+            return float(word) if word.lower() in _INFINITE else np.nan
+        return float(word.replace(".", "").replace(",", "."))
+
+    return np.array([value(word) for word in words], dtype=np.float64)
+
+
+def _truths(words: Sequence[str]) -> NDArray[np.float64]:
+    def value(word: str) -> float:
+        lower = word.lower()
+        return 1.0 if lower in TRUE else 0.0 if lower in FALSE else np.nan
+
+    return np.array([value(word) for word in words], dtype=np.float64)
+
+
+def _days(words: Sequence[str], format: str) -> NDArray[np.float64]:
+    """Days since 1970-01-01 UTC."""
+    import pandas as pd
+
+    out = np.full(len(words), np.nan)
+    if format == "iso":
+        fits = np.array([bool(_ISO.fullmatch(word)) for word in words], dtype=bool)
+        format = "ISO8601"
+    else:
+        fits = np.ones(len(words), dtype=bool)
+    chosen = [word for word, fit in zip(words, fits, strict=True) if fit]
+    if chosen:
+        moments = pd.to_datetime(pd.Series(chosen), format=format, utc=True, errors="coerce")
+        plain = moments.dt.tz_convert(None).to_numpy().astype("datetime64[us]")
+        microseconds = np.where(np.isnat(plain), np.nan, plain.astype(np.int64).astype(np.float64))
+        out[fits] = microseconds / MICROSECONDS_A_DAY
+    return out
+
+
+_READERS: dict[str, Callable[[Sequence[str]], NDArray[np.float64]]] = {
+    "point": _with_point,
+    "comma": _with_comma,
+    "truth": _truths,
+}
+READINGS = (*_READERS, *DATES)
+
+
+def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
+    """Words as numbers, NaN where they are none.
+
+    Examples
+    --------
+    >>> read_words(["1.5", "-2", "x"], "point").tolist()
+    [1.5, -2.0, nan]
+    >>> read_words(["1.234,5"], "comma").tolist(), read_words(["2.1.1970"], "%d.%m.%Y").tolist()
+    ([1234.5], [1.0])
+    """
+    return _days(words, reading) if reading in DATES else _READERS[reading](words)
+
+
+def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:
+    """The format that reads the most of the words, at least nine tenths; None if there is none.
+
+    Where several read as many, as for 03/04/2020, `day_first` decides.
+    """
+    some = list(words[:200])
+    if sum(_LIKE_DATES.fullmatch(word) is not None for word in some) < 0.9 * max(len(some), 1):
+        return None  # quickly, as most text is no date
+    formats = sorted(DATES, key=lambda f: f.startswith("%d/") != day_first)  # stable
+    best, most = None, 0.9 * len(some)
+    for format in formats:
+        read = int((~np.isnan(read_words(some, format))).sum())
+        if read >= most and (best is None or read > most):
+            best, most = format, read
+    if best is None or len(words) == len(some):
+        return best
+    good = [f for f in formats if not np.isnan(read_words(list(words), f)).any()]
+    return good[0] if good else best
+
+
+def looks_like_thousands(words: Sequence[str]) -> bool:
+    """Whether every comma is before exactly three digits, as in 1,234."""
+    with_comma = [word for word in words if "," in word]
+    return bool(with_comma) and all(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", w) for w in with_comma)
+
+
+def column_numbers(cells: Cells, reading: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The numbers of a column, NaN at gaps, and which rows hold something that is no number.
+
+    Raises
+    ------
+    TypeError
+        When the column is of another kind than the reading is for.
+    """
+    wanted = "moment" if reading in DATES else "number"
+    if cells.kind == "word":
+        values = np.append(read_words(cells.words, reading), np.nan)
+        empty = np.array([w.lower() in GAPS_OF_NUMBERS for w in cells.words] + [True], dtype=bool)
+        values[empty] = np.nan
+        bad = np.isnan(values) & ~empty
+        return values[cells.codes], bad[cells.codes]
+    if reading == "truth" and cells.kind in ("flag", "number"):
+        bad = ~np.isin(cells.numbers, (0.0, 1.0)) & ~cells.gaps
+        return np.where(bad, np.nan, cells.numbers), bad
+    if cells.kind == wanted or (wanted == "number" and cells.kind == "flag"):
+        return cells.numbers, np.zeros(len(cells), dtype=bool)
+    raise TypeError(cells.shown)

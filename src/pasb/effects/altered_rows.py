@@ -1,0 +1,164 @@
+"""Rows of a user's table with some columns changed, as the binary model sees them.
+
+Effects are differences between predictions for the rows as they are and for rows that nobody
+observed. Only the rows of one block are changed at a time, so that a table is never copied.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+
+from pasb.numerics.lazy_rows import Table
+from pasb.posterior.fitted import Fitted
+
+
+class Shift(NamedTuple):
+    """Add this to what a row has, within bounds."""
+
+    by: float
+    low: float = -np.inf
+    high: float = np.inf
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Shifted values; those beyond the bounds already stay where they are."""
+        low, high = np.minimum(values, self.low), np.maximum(values, self.high)
+        return np.clip(values + self.by, low, high)
+
+
+Changes = Mapping[str, Any]
+"""For some columns a value that all rows get, or a `Shift`."""
+
+
+class AlteredRows:
+    """A fitted model and a table, from which hypothetical rows are made.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a pipeline that ends in one
+    X : array or data frame of shape (n_rows, n_features)
+        What `model.predict` would take.
+
+    Attributes
+    ----------
+    fitted : Fitted
+    names : list of str
+        The columns of `X`.
+    covariates : list of str
+        Those of them that the model uses, as far as that is known.
+    library : {"pandas", "polars"}
+        The library of data frames that results are given in.
+    is_plain : bool
+        Whether nothing stands between `X` and the classifier, such as a pipeline or a formula.
+    columns_are_inner : bool
+        Whether the model's columns are those of `X`, scaled, and nothing else.
+    """
+
+    def __init__(self, model: Any, X: Any):
+        self.fitted, self._inner_rows, plain = unwrapped(model)
+        frame = nw.from_native(X, pass_through=True)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError("X is a lazy frame: call its collect() method and pass the result")
+        self._frame = frame if isinstance(frame, nw.DataFrame) else None
+        if self._frame is None:
+            self._array = np.asarray(X)
+            if self._array.ndim != 2:
+                raise ValueError(f"X must have two dimensions, not {self._array.ndim}")
+            n = self._array.shape[1]
+            given = list(getattr(model, "feature_names_in_", ()))
+            known = len(given) == n
+            self.names = [str(name) for name in given] if known else [f"x{v}" for v in range(n)]
+        else:
+            self.names = list(self._frame.columns)
+        if len(self) == 0:
+            raise ValueError("X has no rows")
+        self.covariates = list(getattr(model, "covariates_", self.names))
+        self.is_plain = plain
+        self.columns_are_inner = (
+            plain
+            and self.fitted.columns_are_features
+            and len(self.names) == len(self.fitted.feature_names)
+        )
+        self.library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        self.inner(slice(0, 1), {})  # a table that the model does not know is refused here
+
+    def __len__(self) -> int:
+        return len(self._array) if self._frame is None else len(self._frame)
+
+    def column(self, name: str) -> NDArray:
+        """The values of a column."""
+        if self._frame is None:
+            return self._array[:, self.names.index(name)]
+        return self._frame[name].to_numpy()
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, of which differences make sense."""
+        if self._frame is None:
+            return self._array.dtype.kind in "iuf"
+        return self._frame.schema[name].is_numeric()
+
+    def check_columns(self, names: Iterable[str], argument: str) -> None:
+        """Raise a ValueError that suggests the nearest name for a column that is not there."""
+        for name in names:
+            check_known(name, self.names, argument, "a column of X")
+
+    def inner(self, rows: slice, changes: Changes) -> NDArray[np.float64]:
+        """The binary model's columns for some rows, after `changes`."""
+        if self._frame is None:
+            part = self._array[rows]
+            if changes:
+                part = np.array(part, dtype=np.result_type(part.dtype, np.float64))
+            for name, value in changes.items():
+                column = part[:, self.names.index(name)]
+                column[:] = value.of(column) if isinstance(value, Shift) else value
+            return self._inner_rows(part)[:]
+        frame = self._frame[rows]
+        replaced = [self._series(frame[name], value) for name, value in changes.items()]
+        return self._inner_rows(nw.to_native(frame.with_columns(*replaced)))[:]
+
+    @staticmethod
+    def _series(old: nw.Series, value: Any) -> nw.Series:
+        """A column in which every row has `value`, or in which all are shifted."""
+        if old.dtype.is_numeric():
+            shifted = isinstance(value, Shift)
+            own = old.to_numpy().astype(np.float64) if shifted else np.empty(len(old))
+            values = value.of(own) if shifted else np.full(len(old), float(value))
+            return nw.new_series(old.name, values, nw.Float64, backend=old.implementation)
+        filled = nw.new_series(old.name, [value] * len(old), backend=old.implementation)
+        return filled if old.dtype == nw.Object else filled.cast(old.dtype)
+
+
+def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> None:
+    """Raise a ValueError that suggests the nearest name unless `name` is among the known ones."""
+    names = list(known)
+    if name in names:
+        return
+    texts = [str(other) for other in names]
+    close = difflib.get_close_matches(str(name), texts, n=1, cutoff=0.6)
+    shown = ", ".join(repr(other) for other in names[:12])
+    rest = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    remedy = f"did you mean {close[0]!r}?" if close else f"there are {shown}{rest}"
+    raise ValueError(f"{argument}: {name!r} is not {what}; {remedy}")
+
+
+def unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
+    """What was fitted, the way from a user's table to its columns, and whether that is plain."""
+    if isinstance(model, Pipeline) and len(model) > 1:
+        before = model[:-1]
+        fitted, inner_rows, _ = unwrapped(model[-1])
+        return fitted, lambda X: inner_rows(before.transform(X)), False
+    if isinstance(model, Pipeline):
+        return unwrapped(model[-1])
+    if not hasattr(type(model), "fitted_"):
+        raise TypeError(
+            "effects need a fitted classifier of pasb, or a pipeline that ends in one, not "
+            f"{type(model).__name__}"
+        )
+    fitted = model.fitted_
+    return fitted, fitted.inner_rows, not hasattr(model, "formula")

@@ -1,0 +1,126 @@
+"""What predictions, comparisons and slopes are all asked, and how they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.effects.altered_rows import AlteredRows, Changes, check_known
+from pasb.effects.logistic_variants import are_logistic, of_logistic_variants
+from pasb.effects.softplus_variants import are_softplus, of_softplus_variants
+from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row, of_variants
+from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
+from pasb.posterior.frames import native_frame
+from pasb.posterior.mixin import tails_of
+
+MOST_GROUPS = 1000
+
+Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""From measures (draws, measures, classes, ...) to the quantities that are reported."""
+
+
+class Question:
+    """What all three functions are asked: a model, rows, groups, and how to report."""
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        by: Any,
+        weights: ArrayLike | None,
+        classes: Sequence | None,
+        between: Between | None,
+        interval: float,
+        n_draws: int | None,
+        draws: bool,
+    ):
+        self.tails = tails_of(interval)
+        self.rows = AlteredRows(model, X)
+        self.fitted = self.rows.fitted
+        self.predictor = self.fitted.predictor(n_draws)
+        self.n_draws = len(self.predictor.orders)
+        self.between, self.draws = between, draws
+        known = self.fitted.classes.tolist()
+        chosen = known if classes is None else list(classes)
+        for label in chosen:
+            check_known(label, known, "classes", "a class of the model")
+        self.class_names = [str(label) for label in chosen] if between else chosen
+        self.class_places = [known.index(label) for label in chosen]
+        between_classes(np.zeros((1, len(chosen))), chosen, between)  # complains early
+        self.by = [by] if isinstance(by, str) else by
+        self.groups = None if by is None or by is False else self._groups(weights)
+        if draws and self.groups is None:
+            raise ValueError("draws=True needs averages: pass by=True or columns to group by")
+
+    def _groups(self, weights: ArrayLike | None) -> Groups:
+        n_rows = len(self.rows)
+        own = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+        if own.shape != (n_rows,) or not (own >= 0).all() or not own.any():
+            raise ValueError("weights must hold one number for each row, not negative, not all 0")
+        if self.by is True:
+            self.by = []
+        self.rows.check_columns(self.by, "by")
+        columns = [self.rows.column(name).tolist() for name in self.by]
+        tuples = list(zip(*columns, strict=True)) if columns else [()] * n_rows
+        labels = sorted(set(tuples), key=lambda label: [(str(type(v)), v) for v in label])
+        if len(labels) > MOST_GROUPS:
+            raise ValueError(
+                f"by: {' and '.join(map(repr, self.by))} would make {len(labels)} groups, more "
+                f"than {MOST_GROUPS}: cut a column of numbers into a few intervals first"
+            )
+        place = {label: k for k, label in enumerate(labels)}
+        return Groups(labels, np.array([place[label] for label in tuples]), own)
+
+    def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
+        """Class probabilities of several versions of the rows."""
+        how = of_variants
+        if len(variants) > 1 and are_logistic(self.rows):
+            how = of_logistic_variants
+        elif len(variants) > 1 and are_softplus(self.rows):
+            how = of_softplus_variants
+        return how(self.rows, self.predictor, variants)
+
+    def report(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
+        """Answer with a table (or draws) of quantities, named by `keys`."""
+        if self.groups is None:
+            return self._of_rows(evaluate, n_measures, combine, keys)
+        means = averages(evaluate, self.groups, self.n_draws, self.fitted.n_threads)
+        return self.of_groups(np.stack([combine(group) for group in means]), keys)
+
+    def of_groups(self, values: NDArray[np.float64], keys: list[dict[str, Any]]) -> Any:
+        """Answer from quantities (groups, draws, quantities, classes)."""
+        assert self.groups is not None
+        values = np.moveaxis(values, 0, 1)[..., self.class_places]
+        values, names = between_classes(values, self.class_names, self.between)
+        rows = [
+            {**dict(zip(self.by, label, strict=True)), **key, "class": name}
+            for label, key, name in product(self.groups.labels, keys, names)
+        ]
+        flat = values.reshape(len(values), -1)
+        if self.draws:
+            return draws_of(rows, flat, self.fitted)
+        return table_of(rows, reduced(flat, self.tails), self.rows.library)
+
+    def _of_rows(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
+        parts: dict[str, list[NDArray]] = {"estimate": [], "lower": [], "upper": []}
+        n_numbers = n_measures * len(self.fitted.classes)
+        names: list[Any] = []
+        for _, values in of_each_row(evaluate, len(self.rows), self.n_draws, n_numbers):
+            found = np.moveaxis(combine(values), -1, 1)[..., self.class_places]
+            found, names = between_classes(found, self.class_names, self.between)
+            for name, statistic in reduced(found, self.tails).items():
+                parts[name].append(statistic.reshape(len(statistic), -1))
+        n_rows, n_each = len(self.rows), len(keys) * len(names)
+        columns: dict[str, Any] = {"row": np.repeat(np.arange(n_rows), n_each)}
+        for name in [*keys[0], "class"]:
+            each = [{**key, "class": label}[name] for key, label in product(keys, names)]
+            columns[name] = each * n_rows
+        columns |= {name: np.concatenate(found).ravel() for name, found in parts.items()}
+        for name in self.rows.names:  # what the rows are
+            free = name if name not in columns else f"X_{name}"
+            columns[free] = np.repeat(self.rows.column(name), n_each)
+        return native_frame(columns, self.rows.library)

@@ -1,0 +1,181 @@
+"""Class probabilities along a covariate, with bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.effects import predictions
+from pasb.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+MOST_PANELS = 6
+
+
+def effects(
+    model: Any,
+    X: Any,
+    variable: str,
+    *,
+    by: str | None = None,
+    classes: list | None = None,
+    interval: float = 0.9,
+    n_points: int = 40,
+    max_rows: int = 500,
+    figure: Figure | SubFigure | None = None,
+) -> Figure | SubFigure:
+    """Draw class probabilities along a covariate, averaged over the other columns.
+
+    Every row gets every value of the covariate in turn, and probabilities are averaged over the
+    rows (partial dependence). Lines are posterior means, bands credible intervals of the average;
+    a covariate with levels has points and bars. Ticks at the bottom show where there are rows.
+
+    Parameters
+    ----------
+    model : fitted classifier, or a pipeline that ends in one
+    X : array or data frame of shape (n_rows, n_features)
+    variable : str
+        A column of `X`.
+    by : str, optional
+        A second column: one panel for each of its levels, or for the 10, 50 and 90 % points of
+        a column of numbers.
+    classes : list, optional
+        Only these classes.
+    interval : float, default=0.9
+        Probability of the bands.
+    n_points : int, default=40
+        Values of the covariate.
+    max_rows : int, default=500
+        Average over so many rows, evenly spaced, where there are more.
+    figure : Figure or SubFigure, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    Figure or SubFigure
+    """
+    from pasb.effects.altered_rows import AlteredRows
+
+    rows = AlteredRows(model, X)
+    rows.check_columns([variable, *([by] if by else [])], "variable" if by is None else "by")
+    if by == variable:
+        raise ValueError(f"by must be another column than {variable!r}")
+    values = _points(rows, variable, n_points)
+    panels = _panels(rows, by)
+    asked = {variable: values} | ({by: panels} if by else {})
+    some = np.unique(np.linspace(0, len(rows) - 1, max_rows).astype(np.int64))
+    if rows.is_numeric(variable):  # the whole range, of which the values are taken
+        column = np.asarray(rows.column(variable), dtype=np.float64)
+        some = np.union1d(some, [np.argmin(column), np.argmax(column)])
+    found = predictions(
+        model, _rows_of(X, some), variables=asked, by=True, classes=classes, interval=interval
+    )
+    columns = {name: np.array(found[name]) for name in ("class", "estimate", "lower", "upper")}
+    shown = classes if classes is not None else rows.fitted.classes.tolist()
+    shape = (len(values), len(panels), len(shown))
+    numbers = {k: columns[k].reshape(shape) for k in ("estimate", "lower", "upper")}
+    if figure is None:
+        figure = style.new_figure(1.4 + 3.4 * len(panels), 3.6)
+    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    palette = style.colours(len(rows.fitted.classes))
+    for k, ax in enumerate(axes):
+        for c, label in enumerate(shown):
+            place = rows.fitted.classes.tolist().index(label)
+            lines = [numbers[name][:, k, c] for name in ("estimate", "lower", "upper")]
+            _draw(ax, values, lines, str(label), palette[place], place, c - (len(shown) - 1) / 2)
+        _dress(ax, rows, variable, values)
+        text = "All rows" if by is None else f"{style.pretty([by])[0]} = {_text(panels[k])}"
+        style.title(ax, text, f"average over {len(some):,} rows" if k == 0 else " ")
+    axes[0].set_ylabel("class probability", fontsize=style.LABEL, color=style.INK)
+    axes[-1].legend(
+        fontsize=style.SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+    )
+    return figure
+
+
+def _points(rows: Any, variable: str, n_points: int) -> list[Any]:
+    """The values at which probabilities are worked out."""
+    from pasb.effects.contrasts import levels_of
+
+    if not rows.is_numeric(variable):
+        return levels_of(rows, variable)
+    column = np.asarray(rows.column(variable), dtype=np.float64)
+    distinct = np.unique(column)
+    if len(distinct) <= 3:
+        return distinct.tolist()
+    return np.linspace(distinct[0], distinct[-1], n_points).tolist()
+
+
+def _panels(rows: Any, by: str | None) -> list[Any]:
+    from pasb.effects.contrasts import levels_of
+
+    if by is None:
+        return [None]
+    if not rows.is_numeric(by):
+        levels = levels_of(rows, by)
+    else:
+        column = np.asarray(rows.column(by), dtype=np.float64)
+        distinct = np.unique(column)
+        few = len(distinct) <= 3
+        levels = (distinct if few else np.unique(np.quantile(column, (0.1, 0.5, 0.9)))).tolist()
+    if len(levels) > MOST_PANELS:
+        raise ValueError(f"by: {by!r} has {len(levels)} levels, more than {MOST_PANELS} panels")
+    return levels
+
+
+def _rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame[rows].to_native() if isinstance(frame, nw.DataFrame) else np.asarray(X)[rows]
+
+
+def _draw(
+    ax: Axes,
+    values: list[Any],
+    lines: list[NDArray],
+    label: str,
+    colour: Any,
+    place: int,
+    off: float,
+) -> None:
+    estimate, lower, upper = lines
+    name = style.shortened(label, 18)
+    if len(values) > 3 and not isinstance(values[0], str):
+        ax.fill_between(values, lower, upper, color=colour, alpha=0.22, linewidth=0)
+        ax.plot(values, estimate, color=colour, linewidth=1.8, label=name)
+        return
+    at = np.arange(len(values)) + 0.12 * off
+    ax.vlines(at, lower, upper, color=colour, linewidth=1.6)
+    ax.scatter(
+        at,
+        estimate,
+        s=30,
+        color="white",
+        edgecolors=colour,
+        marker=style.marker(place),
+        zorder=3,
+        label=name,
+    )
+
+
+def _dress(ax: Axes, rows: Any, variable: str, values: list[Any]) -> None:
+    if len(values) > 3 and not isinstance(values[0], str):
+        column = np.asarray(rows.column(variable), dtype=np.float64)
+        ticks = np.unique(np.quantile(column, np.linspace(0, 1, 60)))
+        ax.plot(ticks, np.full(len(ticks), -0.015), "|", color=style.SOFT, markersize=5)
+    else:
+        ax.set_xticks(range(len(values)), [_text(value) for value in values])
+        ax.set_xlim(-0.5, len(values) - 0.5)
+    ax.set_ylim(-0.03, 1.03)
+    ax.set_xlabel(style.pretty([variable])[0], fontsize=style.LABEL, color=style.INK)
+    style.tidy(ax, grid="y")
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else style.shortened(value, 14)

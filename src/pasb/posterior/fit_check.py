@@ -1,0 +1,165 @@
+"""Where a model is wrong: predictions of held-out rows beside what was observed."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from pasb.posterior.frames import native_frame
+
+FEWEST_EXPECTED = 5.0  # rows of a class, and of the others, that a cell needs
+MOST_LEVELS = 10
+CLEAR = 0.01  # probability of a gap as large by chance, below which it is called one
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FitCheck:
+    """Observed and expected rows of each class in intervals of probability and covariates.
+
+    Attributes
+    ----------
+    cells : list of dict
+        ``class, by, interval, rows, observed, expected, z``. Without the model's being wrong, z is
+        standard normal, nearly.
+    probability : array of shape (n_rows, n_classes)
+        Of held-out rows.
+    library : {"pandas", "polars"}
+    """
+
+    cells: list[dict[str, Any]]
+    probability: NDArray[np.float64]
+    library: str = "pandas"
+
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The cell with the largest gap, in standard deviations."""
+        return max(self.cells, key=lambda cell: abs(cell["z"]))
+
+    @property
+    def p_value(self) -> float:
+        """How often a gap as large would be found in some cell if the model were right, at most."""
+        return float(min(1.0, 2 * len(self.cells) * norm.sf(abs(self.worst["z"]))))
+
+    def frame(self) -> Any:
+        """All cells as a data frame, the largest gaps first."""
+        ranked = sorted(self.cells, key=lambda cell: -abs(cell["z"]))
+        return native_frame({name: [c[name] for c in ranked] for name in ranked[0]}, self.library)
+
+    def in_words(self) -> str:
+        """What was found, and what to do about it."""
+        n, worst = len(self.probability), self.worst
+        where = f"{worst['by']} in {worst['interval']}"
+        gap = (
+            f"{worst['observed']:.0f} of {worst['rows']} rows are {worst['class']} where {where}, "
+            f"and {worst['expected']:.0f} were expected (z = {worst['z']:.1f})"
+        )
+        if self.p_value >= CLEAR:
+            return (
+                f"Held-out predictions of {n} rows and the classes observed agree in all "
+                f"{len(self.cells)} cells; the largest gap: {gap}."
+            )
+        return (
+            f"The model is wrong in a way that shows: {gap}. Intervals of this model do not "
+            "account for that, and get narrower with more rows all the same. Let it bend there: a "
+            "softplus model, a spline or an interaction; pasb.compare tells whether that helps."
+        )
+
+    def __repr__(self) -> str:
+        return f"FitCheck({len(self.cells)} cells, p-value {self.p_value:.2g})"
+
+
+def check_fit(
+    model: Any, X: Any, y: ArrayLike, *, n_folds: int = 5, n_bins: int = 5, random_state: Any = 0
+) -> FitCheck:
+    """Compare predictions of held-out rows with what was observed, class by class.
+
+    The model is fitted again without each of several folds. In every interval of a class's
+    predicted probability, and of every covariate, the rows of that class are counted and compared
+    with the sum of their probabilities. A model that misses a bend or an interaction shows
+    as gaps that chance does not explain, however well its chains have converged.
+
+    Parameters
+    ----------
+    model : classifier or pipeline
+        Need not be fitted, and is not changed.
+    X : array or data frame of shape (n_rows, n_features)
+    y : array of shape (n_rows,)
+    n_folds : int, default=5
+        Fits.
+    n_bins : int, default=5
+        Intervals with the same number of rows.
+    random_state : int, RandomState or None, default=0
+        For the folds.
+
+    Returns
+    -------
+    FitCheck
+
+    Examples
+    --------
+    >>> import numpy as np, pasb
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = (X[:, 0] ** 2 > rng.random(300) * 2).astype(int)  # bent: far from 0 on either side
+    >>> straight = pasb.StickLogisticClassifier(n_warmup=100, n_draws=100, random_state=1)
+    >>> check = pasb.check_fit(straight, X, y)
+    >>> bool(check.p_value < 0.01), check.worst["by"]
+    (True, 'x0')
+    """
+    labels = np.asarray(y)
+    folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of draws: what counts here is averaged
+        p = cross_val_predict(clone(model), X, labels, cv=folds, method="predict_proba")
+    classes = np.unique(labels)
+    columns, library = _columns(X)
+    cells = []
+    for s, label in enumerate(classes):
+        own, mine = p[:, s], labels == label
+        for by, values in [("its probability", own), *columns]:
+            for interval, rows in _bins(values, n_bins):
+                cell = _cell(own[rows], mine[rows])
+                if cell is not None:
+                    cells.append({"class": str(label), "by": by, "interval": interval, **cell})
+    if not cells:
+        raise ValueError("there are too few rows for a check: no cell expects 5 rows of a class")
+    return FitCheck(cells, p, library)
+
+
+def _cell(p: NDArray[np.float64], mine: NDArray[np.bool_]) -> dict[str, Any] | None:
+    expected = float(p.sum())
+    if min(expected, len(p) - expected) < FEWEST_EXPECTED:
+        return None
+    spread = float(np.sqrt((p * (1 - p)).sum()))
+    observed = int(mine.sum())
+    z = (observed - expected) / max(spread, 1e-12)
+    return {"rows": len(p), "observed": observed, "expected": expected, "z": z}
+
+
+def _columns(X: Any) -> tuple[list[tuple[str, NDArray]], str]:
+    """The covariates by name, and the library of data frames to answer with."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        return [(name, frame[name].to_numpy()) for name in frame.columns], library
+    array = np.asarray(X)
+    return [(f"x{v}", array[:, v]) for v in range(array.shape[1])], "pandas"
+
+
+def _bins(values: NDArray, n_bins: int) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Levels, or intervals of numbers with about as many rows, and which rows are in each."""
+    distinct = np.unique(values)
+    if values.dtype.kind not in "iuf" or len(distinct) <= n_bins:
+        some = distinct[:MOST_LEVELS].tolist()
+        return [(str(level), values == level) for level in some]
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
+    place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+    return [(f"[{edges[k]:.3g}, {edges[k + 1]:.3g}]", place == k) for k in range(len(edges) - 1)]

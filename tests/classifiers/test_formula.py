@@ -1,0 +1,130 @@
+"""Formulas: terms, levels and splines that are remembered, effects, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+
+import pasb
+from pasb import StickLogisticClassifier, effects
+
+pytest.importorskip("formulaic")
+pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
+
+SHORT = {"n_chains": 2, "n_warmup": 30, "n_draws": 40, "n_jobs": 1, "random_state": 0}
+
+
+def birds(n=120):
+    rng = np.random.default_rng(3)
+    species = np.array(["Adelie", "Chinstrap", "Gentoo"])[np.arange(n) % 3]
+    place = np.arange(n) % 3
+    return pd.DataFrame(
+        {
+            "species": species,
+            "bill": 40 + 4 * place + rng.normal(size=n) * 2,
+            "mass": 3.5 + 0.5 * (place == 2) + rng.normal(size=n) * 0.3,
+            "island": np.where(rng.random(n) < 0.3 + 0.2 * place, "Dream", "Biscoe"),
+        }
+    )
+
+
+DATA = birds()
+FORMULA = "species ~ bill * island + bs(mass, df=4)"
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return pasb.fit(FORMULA, DATA, **SHORT)
+
+
+def test_terms_are_covariates_without_a_second_intercept(fitted):
+    names = fitted.fitted_.feature_names
+    assert names[:1] == ["bill"]
+    assert "bill:island[T.Dream]" in names
+    assert sum("bs(mass" in name for name in names) == 4
+    assert "Intercept" not in names
+    by_hand = StickLogisticClassifier(**SHORT).fit(fitted.terms(DATA), DATA["species"])
+    np.testing.assert_array_equal(
+        fitted.predict_proba(DATA), by_hand.predict_proba(fitted.terms(DATA))
+    )
+    assert fitted.score(DATA, DATA["species"]) > 0.6
+    assert set(fitted.summary()["feature"]) == {"(intercept)", *names}
+
+
+def test_levels_and_knots_are_remembered(fitted):
+    whole = fitted.predict_proba(DATA)
+    one = DATA[DATA["island"] == "Dream"].iloc[:3]  # a single level, a narrow range
+    np.testing.assert_allclose(fitted.predict_proba(one), whole[one.index])
+    assert fitted.sample_proba(one).shape == (80, 3, 3)
+    assert list(fitted.predict_frame(one).index) == list(one.index)
+
+
+def test_other_models_and_frames():
+    model = pasb.fit("species ~ bill + island", pl.from_pandas(DATA), "softplus", **SHORT)
+    assert isinstance(model.model_, pasb.SoftplusClassifier)
+    assert isinstance(model.order_posterior(), pl.DataFrame)
+    assert isinstance(effects.avg_comparisons(model, pl.from_pandas(DATA), "island"), pl.DataFrame)
+    own = pasb.fit("species ~ bill", DATA, StickLogisticClassifier(**SHORT), n_draws=7)
+    assert own.draws_.n_draws == 7
+    assert clone(own).formula == "species ~ bill"
+
+
+def test_effects_understand_interactions(fitted):
+    found = effects.avg_comparisons(fitted, DATA, {"bill": 0.5})
+    more = DATA.assign(bill=DATA["bill"] + 0.5)  # changes the interaction too
+    expected = (fitted.sample_proba(more) - fitted.sample_proba(DATA)).mean(axis=(0, 1))
+    np.testing.assert_allclose(found["estimate"], expected, atol=1e-12)
+    every = effects.avg_comparisons(fitted, DATA.assign(note="x"), {"island": "reference"})
+    assert every["contrast"].unique().tolist() == ["Dream - Biscoe"]
+    slope = effects.avg_slopes(fitted, DATA)  # of the formula's columns of numbers
+    assert slope["term"].unique().tolist() == ["bill", "mass"]
+    step = 1e-3
+    inside = DATA[(DATA["mass"] > DATA["mass"].min()) & (DATA["mass"] < DATA["mass"].max())]
+    up, down = (inside.assign(mass=inside["mass"] + sign * step / 2) for sign in (1, -1))
+    by_hand = (fitted.predict_proba(up) - fitted.predict_proba(down)).mean(axis=0) / step
+    own = effects.avg_slopes(fitted, inside, "mass")["estimate"]
+    np.testing.assert_allclose(own, by_hand, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:loo. ")
+def test_comparison_of_formulas(fitted):
+    small = pasb.fit("species ~ mass", DATA, **SHORT)
+    table = pasb.compare({"all": fitted, "mass": small}, DATA, DATA["species"])
+    assert table["model"][0] == "all"
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("bill + mass", "'class ~ terms'"),
+        ("species ~ 0 + bill", "an intercept of its own"),
+        ("species ~ bill - 1", "an intercept of its own"),
+        ("species ~ 1", "has no term"),
+        ("species ~ bil", "data has no column 'bil'"),
+        ("specie ~ bill", "data has no column 'specie'"),
+        ("log(species) ~ bill", "must be one column"),
+        ("species ~ bill +* mass", "cannot be read"),
+        ("species ~ wrong(bill)", "formula: .*wrong"),
+    ],
+)
+def test_bad_formulas(formula, message):
+    with pytest.raises(ValueError, match=message):
+        pasb.fit(formula, DATA, **SHORT)
+
+
+def test_bad_data(fitted):
+    with pytest.raises(ValueError, match=r"a level that was not there in fit: .*Torgersen"):
+        fitted.predict_proba(DATA[:3].assign(island="Torgersen"))
+    with pytest.raises(ValueError, match="beyond"):
+        fitted.predict_proba(DATA[:3].assign(mass=99.0))
+    with pytest.raises(ValueError, match="formula: "):
+        fitted.predict_proba(DATA[:3].assign(bill=[1.0, np.nan, 2.0]))
+    with pytest.raises(ValueError, match="no column 'mass'"):
+        fitted.predict_proba(DATA.drop(columns="mass"))
+    with pytest.raises(TypeError, match="data frame of pandas or polars"):
+        fitted.predict_proba(DATA.to_numpy())
+    with pytest.raises(ValueError, match="model must be one of 'logistic'"):
+        pasb.fit("species ~ bill", DATA, "forest")

@@ -1,0 +1,92 @@
+"""Results are not lost: the place is tried before the work, and another one is found after it."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from typer.testing import CliRunner
+
+import pasb
+from pasb.cli import app
+from pasb.cli.failures import UsageError
+from pasb.cli.saving import check_writable
+
+FEW = ["--chains", "2", "--warmup", "30", "--draws", "30", "--seed", "1", "--no-progress"]
+TABLE = "size,y\n" + "".join(f"{k % 7},{'ab'[k % 2]}\n" for k in range(60))
+
+
+def pasb_run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    return tmp_path / "t.csv"
+
+
+def no_room(*arguments, **options):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_the_place_is_tried_before_the_sampling(table, tmp_path, monkeypatch):
+    monkeypatch.setattr("pasb.cli.saving.open", no_room, raising=False)
+    monkeypatch.setattr(pasb.StickLogisticClassifier, "fit", lambda *a: pytest.fail("sampled"))
+    result = pasb_run("fit", table, "--target", "y", "--out", tmp_path / "m.pasb", *FEW)
+    assert result.exit_code == 2
+    assert "m.pasb cannot be written: No space left on device" in result.stderr
+
+
+def test_a_trial_leaves_nothing_behind(table, tmp_path):
+    (tmp_path / "old.pasb").write_text("old")
+    check_writable(tmp_path / "old.pasb", True, [table])
+    assert (tmp_path / "old.pasb").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.pasb", "t.csv"]
+
+
+def test_a_run_that_cannot_be_saved_goes_elsewhere(table, tmp_path, monkeypatch):
+    """The disk fills up while the chains run."""
+    out, other = tmp_path / "full" / "m.pasb", tmp_path / "elsewhere"
+    out.parent.mkdir()
+    other.mkdir()
+    monkeypatch.chdir(other)
+    real = pasb.classifiers.model_file.store.write
+
+    def write(path, *rest):
+        if path.parent == out.parent:
+            no_room()
+        real(path, *rest)
+
+    monkeypatch.setattr("pasb.classifiers.model_file.store.write", write)
+    result = pasb_run("fit", table, "--target", "y", "--out", out, *FEW)
+    assert result.exit_code == 1
+    assert "Convergence" in result.output
+    (saved,) = other.glob("m-*.pasb")
+    assert f"so the model is in {saved} instead" in result.stderr
+    assert "No space left on device" in result.stderr
+    assert pasb.load(saved).draws_.n_draws == 30
+
+
+def test_what_is_read_is_not_overwritten(table, tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="is the file that is read"):
+        check_writable(table, True, [table])
+    link = tmp_path / "link.csv"
+    link.symlink_to(table)
+    with pytest.raises(UsageError, match="is the file that is read"):
+        check_writable(link, True, [table])
+    result = pasb_run("fit", table, "--target", "y", "--out", table, "--force", *FEW)
+    assert result.exit_code == 2
+    assert table.read_text() == TABLE
+
+
+def test_a_full_disk_leaves_old_predictions_whole(table, tmp_path, monkeypatch):
+    model, out = tmp_path / "m.pasb", tmp_path / "p.csv"
+    assert pasb_run("fit", table, "--target", "y", "--out", model, *FEW).exit_code == 0
+    assert pasb_run("predict", model, table, "--out", out).exit_code == 0
+    old = out.read_bytes()
+    monkeypatch.setattr("pasb.storage.whole_file.os.fsync", no_room)
+    result = pasb_run("predict", model, table, "--out", out, "--force", "--interval", "0.5")
+    assert result.exit_code == 2
+    assert "p.csv cannot be written: No space left on device" in result.stderr
+    assert out.read_bytes() == old

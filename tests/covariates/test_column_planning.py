@@ -1,0 +1,182 @@
+"""What becomes of columns, by their cells and names."""
+
+from __future__ import annotations
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import pytest
+
+from pasb.covariates.cells import cells_of
+from pasb.covariates.column_planning import Choices, decide
+from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
+
+N = 40
+
+
+def decided(values, name="x", **choices):
+    column = nw.from_native(pd.Series(values), series_only=True)
+    return decide(name, cells_of(column), Choices(**choices))
+
+
+def plan(values, name="x", **choices):
+    found = decided(values, name, **choices)
+    assert not found.problem
+    return found.plan
+
+
+def text(values):
+    return [str(value) for value in values]
+
+
+class TestNumbers:
+    def test_in_text(self):
+        assert plan(["1.5", "2", "x?"[1:]] * 5) == NumberPlan("x", "point", 1.75, True)
+
+    def test_decimal_commas_are_seen(self):
+        assert plan(["1,5", "2,25", "3"]).reading == "comma"
+        assert plan(["1,5", "2,25"], decimal=",").reading == "comma"
+        assert plan(["1.5", "2.25"]).reading == "point"
+        assert isinstance(plan(["1,5", "2,25"] * 9, decimal="."), CategoryPlan)
+
+    def test_commas_that_may_be_thousands_are_asked_about(self):
+        assert "decimal comma, or in thousands?" in decided(["1,234", "2,500"]).problem
+        assert plan(["1,234", "2,500"], decimal=",").fill == pytest.approx(1.867)
+
+    def test_a_mistake_among_numbers_is_named(self):
+        problem = decided([*text(range(30)), "3o"]).problem
+        assert problem.startswith("column 'x' holds numbers, but for 1 value: the first is '3o'")
+        assert "row 31" in problem
+        assert "--categorical 'x'" in problem
+
+    def test_half_of_them_are_categories(self):
+        assert isinstance(plan(["1", "2", "a", "b"] * 5), CategoryPlan)
+
+    def test_numeric_as_told(self):
+        assert "is to be numeric, but 2 values" in decided(["1", "a", "b"], numeric={"x"}).problem
+        assert plan(["01", "02"], numeric={"x"}).reading == "point"
+
+    def test_infinity(self):
+        assert "infinity in 1 row, the first is row 2" in decided([1.0, np.inf, 2.0]).problem
+
+    def test_dashes_are_gaps_of_numbers_and_levels_of_categories(self):
+        assert plan(["1", "-", "3"] * 4).indicator
+        assert plan(["+", "-"] * 10).levels == ("+", "-")
+
+
+class TestTruths:
+    @pytest.mark.parametrize(
+        "values", [["Yes", "no"], ["TRUE", "False"], ["t", "F"], ["ja", "Nein"]]
+    )
+    def test_in_text_of_any_case(self, values):
+        assert plan(values * 5).reading == "truth"
+
+    def test_of_their_type(self):
+        assert plan([True, False, True]).reading == "truth"
+
+    @pytest.mark.parametrize("values", [["m", "f"], ["yes", "maybe"]])
+    def test_not_all_pairs_are_truths(self, values):
+        assert isinstance(plan(values * 5), CategoryPlan)
+
+    def test_zero_and_one_stay_numbers(self):
+        assert plan(["0", "1"] * 5).reading == "point"
+
+
+class TestDates:
+    def test_in_text(self):
+        found = plan([f"{1 + k % 28}.{1 + k % 12}.2020" for k in range(N)])
+        assert found.reading == "%d.%m.%Y"
+
+    def test_a_mistake_among_dates_is_named(self):
+        values = [f"2020-01-{1 + k % 28:02d}" for k in range(N)] + ["2020-02-31"]
+        assert "holds dates, but for 1 value: the first is '2020-02-31' in row 41" in (
+            decided(values).problem
+        )
+
+
+class TestCodes:
+    def test_leading_zeros(self):
+        assert plan(["01", "02", "10"] * 5).levels == ("01", "02", "10")
+
+    @pytest.mark.parametrize("name", ["code", "zip", "area_code", "PLZ"])
+    def test_by_name(self, name):
+        assert plan([3, 10, 3, 10] * 5, name).levels == ("3", "10")
+
+    def test_integers_are_numbers_unless_told_otherwise(self):
+        found = decided([1, 2, 3, 4] * 5)
+        assert found.plan.reading == "point"
+        assert found.remark == "few integers"
+        assert plan([1, 2, 3, 4] * 5, categorical={"x"}).levels == ("1", "2", "3", "4")
+
+    def test_spellings_of_one_code(self):
+        assert plan(["1.0", "1", "2.0", "b"] * 5, categorical={"x"}).levels == ("1", "2", "b")
+
+
+class TestIds:
+    def test_row_numbers(self):
+        assert plan(np.arange(N)) == LeftOut("x", "id")
+        assert plan(text(range(1, N + 1))) == LeftOut("x", "id")
+        assert isinstance(plan(np.arange(N), keep_id={"x"}), NumberPlan)
+
+    def test_by_name(self):
+        values = np.random.default_rng(0).permutation(10 * N)[:N]
+        for name in ("id", "customer_id", "ID", "customerId", "row"):
+            assert plan(values, name) == LeftOut(name, "id")
+        for name in ("x", "population", "humid", "paid"):
+            assert isinstance(plan(values, name), NumberPlan)
+
+    def test_an_id_that_repeats_is_a_category(self):
+        assert isinstance(plan([7, 8, 9, 10] * 10, "shop_id"), CategoryPlan)
+
+    def test_text(self):
+        assert plan([f"p{k}" for k in range(N)]) == LeftOut("x", "id")
+        assert plan([f"note {k}" for k in range(N)]) == LeftOut("x", "text")
+        assert plan([f"p{k // 4}" for k in range(N)]).kind == "category"
+        assert plan([f"p {k // 1.5}" for k in range(N)], "bird ID") == LeftOut("bird ID", "id")
+
+    def test_measurements_are_no_ids(self):
+        assert isinstance(plan(np.linspace(0, 1, N)), NumberPlan)
+        assert isinstance(plan(np.arange(1950, 1950 + N)), NumberPlan)
+
+
+class TestConstants:
+    @pytest.mark.parametrize("values", [["a"] * 5, [3] * 5, [1.5] * 5, ["2,5"] * 5, [True] * 5])
+    def test_are_left_out(self, values):
+        assert plan(values) == LeftOut("x", "constant")
+
+    @pytest.mark.parametrize("values", [[None] * 5, ["", "NA", "?"], [np.nan] * 3])
+    def test_empty_columns_are_left_out(self, values):
+        assert plan(values) == LeftOut("x", "empty")
+
+
+class TestCategories:
+    def test_rare_levels_are_pooled(self):
+        values = ["a"] * 20 + ["b"] * 15 + list("cdefg")
+        found = plan(values)
+        assert (found.levels, found.pooled) == (("a", "b"), 5)
+        assert found.shares == (0.5, 0.375, 0.125)
+
+    def test_one_rare_level_keeps_its_name(self):
+        assert plan(["a"] * 20 + ["b"] * 15 + ["c"]).levels == ("a", "b", "c")
+
+    def test_limits(self):
+        values = [f"l{k % 10}" for k in range(N)]
+        assert plan(values, max_levels=3).pooled == 7
+        assert plan(values, min_count=5).kind == "left out"
+        assert plan(values, min_count=1).pooled == 0
+
+    def test_gaps_are_a_level(self):
+        found = plan(["a", "b", None, "b"] * 5)
+        assert found.missing
+        assert found.shares == (0.25, 0.5, 0.25)
+
+    def test_gaps_refused(self):
+        assert (
+            "2 gaps, the first in row 2" in decided(["a", None, "b", ""], missing="error").problem
+        )
+        assert "1 gap, the first in row 2" in decided(["1", "-", "2"], missing="error").problem
+
+
+def test_nested_columns_are_called_so():
+    assert "holds nested values" in decided([[1], [2]]).problem
+    assert decided([[1], [2]], drop={"x"}).plan == LeftOut("x", "dropped")
