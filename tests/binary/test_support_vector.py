@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from pasb.binary import support_vector
+from pasb.binary import support_vector, support_vector_stretch
 from pasb.binary.binary_model import Keys
 from pasb.binary.support_vector import SupportVector
 from pasb.numerics.rows import Rows, blocked, unblocked
@@ -89,12 +89,8 @@ def statistics(coef, alpha, rows):
     )
 
 
-@pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("at_once", [256, 2])
-@models
-def test_update_leaves_the_pseudo_posterior_invariant(model, at_once, seed, level, monkeypatch):
-    """Exact draws have the same distribution after some updates as before."""
-    monkeypatch.setattr(support_vector, "AT_ONCE", at_once)
+def deviations(model, seed):
+    """Changes of means over some updates of exact draws, in standard errors; and the sampler."""
     rng = np.random.default_rng(seed)
     rows, roles = small_rows()
     before = exact_draws(model, rows, 400_000, rng)
@@ -112,9 +108,36 @@ def test_update_leaves_the_pseudo_posterior_invariant(model, at_once, seed, leve
     difference = statistics(*drawn, rows) - statistics(*before, rows)
     difference = difference[:, difference.std(axis=0) > 1e-12]
     assert difference.shape[1] >= 12
-    z = difference.mean(axis=0) / difference.std(axis=0) * np.sqrt(n)
+    return difference.mean(axis=0) / difference.std(axis=0) * np.sqrt(n), sampler
+
+
+@pytest.mark.statistical(level=1e-7)
+@pytest.mark.parametrize("at_once", [256, 2])
+@models
+def test_update_leaves_the_pseudo_posterior_invariant(model, at_once, seed, level, monkeypatch):
+    """Exact draws have the same distribution after some updates as before."""
+    monkeypatch.setattr(support_vector, "AT_ONCE", at_once)
+    z, sampler = deviations(model, seed)
     assert np.abs(z).max() < norm.isf(level / 2 / len(z))
     assert sampler.guards["skipped_joint_draws"] == 0
+    assert 0 < sampler.counted[1] < sampler.counted[0]
+
+
+@pytest.mark.parametrize("name", ["shared spikes", "ard"])
+def test_a_stretch_without_the_prior_is_found(name, seed, monkeypatch):
+    module, rng = support_vector_stretch, np.random.default_rng(seed)
+    stretch = module.stretch_with_precisions.py_func
+
+    def wrong(prior, coef, precision, log_factor):
+        return 0.0 if abs(log_factor) < 4 else -np.inf
+
+    monkeypatch.setattr(module, "log_prior_of_factor", wrong)
+    monkeypatch.setattr(module, "open_stream", lambda *_: rng)
+    monkeypatch.setattr(module, "normal", lambda _: (rng.standard_normal(), rng))
+    monkeypatch.setattr(module, "uniform", lambda _: (rng.random(), rng))
+    monkeypatch.setattr(support_vector, "stretch_with_precisions", stretch)
+    # 13 to 24 standard errors with 4 other seeds each: adds nothing to the level
+    assert np.abs(deviations(MODELS[name], seed)[0]).max() > 7
 
 
 def test_pieces_meet_at_the_hinge():

@@ -171,7 +171,7 @@ class TestStacked:
         assert str(raised.value).startswith("the share of level 1 of 2 in max_seconds=9 is too")
 
     def test_until_is_for_the_last_level(self, monkeypatch):
-        monkeypatch.setattr("pasb.sampling.run.FIRST_MEETING", 10)
+        monkeypatch.setattr("pasb.sampling.lengthening.FIRST_MEETING", 10)
         asked = []
 
         def enough(self, draws):

@@ -93,7 +93,7 @@ def test_time_that_is_spent_keeps_what_was_drawn(monkeypatch):
 
 
 def test_draws_that_are_good_enough_end_the_run(monkeypatch):
-    monkeypatch.setattr("pasb.sampling.run.FIRST_MEETING", 1)
+    monkeypatch.setattr("pasb.sampling.lengthening.FIRST_MEETING", 1)
     fixed = {**TINY, "order": [1, 0, 2], "engine": "cuda", "direction": "forward"}
     seen = []
 

@@ -36,8 +36,9 @@ SHRINKAGE = 1.0  # of a covariance to that of the first approximation: draws a c
 MARGIN = 0.8  # by how much better an approximation must be to be bent
 POOR = 0.4  # acceptance below which a phase teaches nothing
 ENOUGH, N_STARTS = 0.8, 16  # acceptance of trajectories, and from how many draws it is judged
-LEAPS = (0, 4, 8, 16, 32)
-GAP, N_BRIDGES = 1.0, 12  # between the mean log-weights of bridges there and back
+LEAPS = (0, 2, 4, 8, 16, 32, 64)
+GAP, N_BRIDGES = 0.3, 12  # between the median log-weights of bridges there and back
+CLOSE = 1.0  # the gap without leaps at which the first approximation is good enough
 
 ZERO = np.int64(0)
 # layers of the stream, and kinds
@@ -170,7 +171,7 @@ def scout(
             if gap < margin * least:
                 now, least = one, gap
         n_steps = stick.enough_steps(now, draws)
-        if phase == 0 and now is first and least < GAP:
+        if phase == 0 and now is first and least < CLOSE:
             break  # the first one is good
     constant = prior.log_density(np.zeros(n)) - coefficient_log_prior(np.zeros(n), 1.0, *prior)
     n_leaps, evidence = stick.enough_leaps(now, kept, n_steps)

@@ -28,7 +28,13 @@ from numpy.typing import NDArray
 
 from pasb.binary.binary_model import BinaryModel, Keys, Parameters
 from pasb.binary.linear import positive
-from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS, PRECISIONS, standard_normals
+from pasb.binary.linear_kernels import (
+    COEFFICIENTS,
+    LATENTS,
+    PRECISIONS,
+    STRETCH,
+    standard_normals,
+)
 from pasb.binary.precisions import (
     GREATEST_PRECISION,
     LEAST_PRECISION,
@@ -48,9 +54,12 @@ from pasb.binary.support_vector_kernels import (
     spike_and_slab_step,
 )
 from pasb.binary.support_vector_link import log_success_and_failure, sparse_predictors, sum_logs
+from pasb.binary.support_vector_stretch import stretch_with_precisions
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, TILE, Rows
+from pasb.sticks import IMPUTED
 
+N_STRETCHES = 4
 AT_ONCE = 256  # columns; the coefficients that are drawn together
 TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'
 
@@ -161,9 +170,11 @@ class SupportVectorSampler(PrecisionSampler):
     """
 
     concurrent = True
+    statistics = ("stretch_proposed", "stretch_accepted")
 
     def __init__(self, model: SupportVector, rows: Rows):
         self.rows = rows
+        self.counted = np.zeros(len(self.statistics), dtype=np.int64)
         self.precision_prior = model.precision_prior
         self.inclusion = None if model.inclusion is None else float(model.inclusion)
         self.guards = {
@@ -209,6 +220,12 @@ class SupportVectorSampler(PrecisionSampler):
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         rows, (pull, linear_weights, used) = self.rows, latents
         eta = self._predictors(coef, category)
+        if IMPUTED not in roles:  # labels are imputed by the other model
+            key = keys.at(stick, layer=STRETCH)
+            task = (eta, (rows.weights, rows.bounds), roles, self.precision_prior[:3], N_STRETCHES)
+            accepted = stretch_with_precisions(*task, key, coef, alpha)
+            self.add_counts(N_STRETCHES, accepted)
+            eta = self._predictors(coef, category)
         n_cut = draw_latents(
             eta, rows.weights, rows.bounds, roles, keys.at(stick, layer=LATENTS), *latents
         )

@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary import BinaryModel, Logistic
+from pasb.classifiers.run_length import Goal
 from pasb.classifiers.settings import PRIOR, RUN, WEIGHTS, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
 from pasb.numerics.rows import Rows
+from pasb.posterior.limits import Limits
 from pasb.sampling.problem import Scheme
+
+GOAL = Goal(Limits(rhat=1.02, ess=400), longest=16)
 
 
 class AutomaticRate(StickClassifier):
-    """A classifier whose prior of the coefficients finds its own scale.
+    """A classifier with linear sticks, whose prior of the coefficients finds its own scale.
 
     It has the parameters `pasb.classifiers.settings.PRIOR`. The rate is the one that suits
     logistic regressions of each class against the others, adapted to the binary model.
@@ -38,6 +42,10 @@ class AutomaticRate(StickClassifier):
         if isinstance(self.precision_rate, str):
             return getattr(self, "precision_rate_", FIRST_RATE) if self._chooses else FIRST_RATE
         return self.precision_rate
+
+    def _usual_goal(self) -> Goal | None:
+        plain = self.scheme == "paper" or (isinstance(self.order, str) and self.order == "swap")
+        return None if plain else GOAL
 
     def _fit_prior(self, rows: Rows) -> None:
         if self._chooses:
@@ -98,8 +106,10 @@ class StickLogisticClassifier(AutomaticRate):
         Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
         for support vector machines, or 100 for softplus models with trajectories.
     n_draws : "auto" or int, default="auto"
-        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
-        softplus models with trajectories, whose draws are further apart.
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
+        softplus models with trajectories. Logistic and robit chains with "auto" go on while R-hat
+        is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep as
+        many draws, `draws_.thin` sweeps apart; softplus chains do at 1.05 and 100, up to 8 times.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None

@@ -105,6 +105,7 @@ def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
         "guards": draws.guards,
         "n_warmup": draws.n_warmup,
         "n_asked": draws.n_asked,
+        "thin": draws.thin,
         "ended": draws.ended,
         "encoder": encoder,
     }
@@ -198,6 +199,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
         guards={str(key): int(count) for key, count in meta["guards"].items()},
         n_warmup=int(meta["n_warmup"]),
         n_asked=int(meta["n_asked"]),
+        thin=int(meta["thin"]),
         ended=meta["ended"],
     )
     if arrays.keys() != _arrays_of(model).keys():

@@ -11,15 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus, active_experts
+from pasb.classifiers.run_length import Goal
 from pasb.classifiers.settings import A_FEW, PRIOR, RUN, StrOptions, constraints
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.hyperplanes import Hyperplanes
 from pasb.engines import EngineName
 from pasb.engines.device import array_module, available
+from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
+from pasb.posterior.limits import Limits
 from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
 from pasb.sampling.problem import Problem, Schedule, Scheme
+
+# Rows times columns times sticks, with which a sweep's time grows. From there on a run becomes at
+# most twice as long as usual, so that some thousand rows take a few minutes.
+LARGE = 400_000
 
 
 class SoftplusClassifier(StickClassifier):
@@ -69,8 +76,10 @@ class SoftplusClassifier(StickClassifier):
         Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
         for support vector machines, or 100 for softplus models with trajectories.
     n_draws : "auto" or int, default="auto"
-        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
-        softplus models with trajectories, whose draws are further apart.
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
+        softplus models with trajectories. Logistic and robit chains with "auto" go on while R-hat
+        is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep as
+        many draws, `draws_.thin` sweeps apart; softplus chains do at 1.05 and 100, up to 8 times.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -294,7 +303,17 @@ class SoftplusClassifier(StickClassifier):
         return self.moves
 
     def _usual_lengths(self) -> tuple[int, int]:
-        return (100, 50) if self._moves() == "mixed" else super()._usual_lengths()
+        return (100, 100) if self._moves() == "mixed" else super()._usual_lengths()
+
+    def _usual_goal(self) -> Goal | None:
+        if self._moves() != "mixed":
+            return None
+        longest = 2 if self._n_cells > LARGE else 4 if self._n_cells > LARGE // 8 else 8
+        return Goal(Limits(rhat=1.05, ess=100), longest)
+
+    def _fit_prior(self, rows: Rows) -> None:
+        super()._fit_prior(rows)
+        self._n_cells = rows.n_rows * rows.n_columns * (rows.n_categories - 1)
 
     def _binary_model(self) -> Softplus:
         return Softplus(

@@ -28,15 +28,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
 
     The first model is fitted to the covariates. The softplus responses of its active
     hyperplanes are put behind the covariates, the next model is fitted to both, and so on;
-    `SoftplusFeatures` is this step on its own. Each chain has hyperplanes of its own: those of
-    the last draw of one chain of the model below, of each direction. One draw fits the training
-    rows more closely than new ones; predictions average over several.
-
-    Given its hyperplanes a chain samples the posterior. The hyperplanes are draws from the
-    posterior of the model below, which knows nothing of the model above. So chains differ, and
-    R-hat stays above 1: see `diagnostics_.se_probability`, and take more chains where it is too
-    large. The order of the classes is that of the first model, for each direction. `draws_` are
-    those of the last model, and `until` is for it. `max_seconds` is shared equally.
+    `SoftplusFeatures` is this step on its own. Each chain has the hyperplanes of the last draw of
+    one chain below, of each direction, and predictions average over chains. So R-hat stays above
+    1: see `diagnostics_.se_probability`, and take more chains where it is too large. The order is
+    that of the first model. `draws_` and `until` are of the last; `max_seconds` is shared equally.
 
     Parameters
     ----------
@@ -61,8 +56,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
         for support vector machines, or 100 for softplus models with trajectories.
     n_draws : "auto" or int, default="auto"
-        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 50 for
-        softplus models with trajectories, whose draws are further apart.
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
+        softplus models with trajectories. Logistic and robit chains with "auto" go on while R-hat
+        is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep as
+        many draws, `draws_.thin` sweeps apart; softplus chains do at 1.05 and 100, up to 8 times.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -287,6 +284,9 @@ class StackedSoftplusClassifier(SoftplusClassifier):
         for level in self._levels:
             columns = level.behind(table, columns)
         return columns
+
+    def _usual_goal(self) -> None:
+        return None  # R-hat stays above 1
 
     def _level_model(self, number: int) -> SoftplusClassifier:
         """The model of a level below the last, counted from 1, not fitted yet."""

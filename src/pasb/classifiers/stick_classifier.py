@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from pasb.binary.binary_model import BinaryModel
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.refitting import undone_by_errors
+from pasb.classifiers.run_length import RunLength
 from pasb.classifiers.settings import fit_context
 from pasb.covariates import checking
 from pasb.covariates.scaling import Scaling
@@ -42,7 +43,7 @@ from pasb.sampling.run import sample
 from pasb.sticks import Direction
 
 
-class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
+class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator):
     """What all stick-breaking classifiers have in common: from a table to draws.
 
     A classifier of its own adds `__init__` with the settings of a run
@@ -54,10 +55,6 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
     class_weight: Any = None  # where the binary model takes weights
     direction: Any = "forward"  # one for a binary model that is its own mirror image
     n_chains: Any
-    n_warmup: Any
-    n_draws: Any
-    thin: Any
-    until: Any
     max_seconds: Any
     order: Any
     scheme: Any
@@ -122,7 +119,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Check and scale the data; the problem of every chain, and how long they run."""
         cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
         self.__dict__.pop("compactness_", None)
-        self._seed, self._budget = None, self._lent
+        self._seed, self._budget, self._judged = None, self._lent, None
         if self._lent is None and self.max_seconds is not None:
             self._budget = Budget.of(float(self.max_seconds), self._clock)
         table, labels = checking.checked_table(self, X, y=y, reset=True)
@@ -163,17 +160,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             for direction in self._directions
         ]
         problems = [problem for problem in each for _ in range(self.n_chains)]
-        return problems, Schedule(*self._lengths(), int(self.thin), self._run_seed())
-
-    def _lengths(self) -> tuple[int, int]:
-        """Sweeps of warm-up, and draws."""
-        asked = zip((self.n_warmup, self.n_draws), self._usual_lengths(), strict=True)
-        n_warmup, n_draws = (usual if isinstance(n, str) else int(n) for n, usual in asked)
-        return n_warmup, n_draws
-
-    def _usual_lengths(self) -> tuple[int, int]:
-        """Those that "auto" stands for."""
-        return 1000, 1000
+        return problems, self._schedule(self._run_seed())
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
         checkpoint = self._checkpoint()
@@ -185,12 +172,8 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),
             budget=self._budget,
-            enough=None if self.until is None else self._good_enough,
+            **self._stopping(schedule),
         )
-
-    def _good_enough(self, draws: Draws) -> bool:
-        """Whether draws are as good as `until` asks for."""
-        return self._fitted(draws).good_enough()
 
     def _take(self, draws: Draws) -> None:
         """Take over the draws of a run."""
@@ -203,7 +186,7 @@ class StickClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         """Set what follows from the draws, and warn where they cannot be trusted."""
         fitted = self.fitted_
         self.orders_, self.order_ = fitted.orders_of_classes()
-        self.diagnostics_ = fitted.diagnostics() if known is None else known
+        self.diagnostics_ = known or self._judged or fitted.diagnostics()
         advice = advice_on(self.draws_, self.diagnostics_, fitted.limits, self.checkpoint)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)

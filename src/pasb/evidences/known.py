@@ -3,8 +3,10 @@
 Laplace's approximations come first (`pasb.evidences.approximations`). By their evidences, which are
 trusted by half, some sticks matter; of these, and of all sticks of a fixed order, a short chain
 finds out how good the approximation is, and a better one where it is poor (`pasb.binary.scout`).
-The evidences of the sticks that it looked at are better too. They say with which probability a
-stick takes part when the whole order is drawn (`pasb.moves.whole_order`).
+The evidences of the sticks that it looked at are better too. By how much they have changed, and how
+differently, tells what the other evidences may be. So more sticks matter, and scouts go out again.
+In the end the evidences say with which probability a stick takes part when the whole order is drawn
+(`pasb.moves.whole_order`); one that no scout looked at gets the benefit of the doubt.
 """
 
 from __future__ import annotations
@@ -16,13 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.scout import LEAPS, Scout, mirrored
+from pasb.binary.scout import Scout, mirrored
 from pasb.orders.known_sticks import KnownSticks
 
 TRUST = 0.5  # the power of Laplace's evidences
-MATTERS, MOST_SCOUTS = 0.02, 64  # probability of a stick that matters, and how many of them
-LEAST_SHARE, GENEROUS = 0.01, 5.0  # of sticks in whole orders: this times the root of probability
-SOME_LEAPS = LEAPS[2]  # of sticks that no scout looked at
+ROUNDS = ((TRUST, 0.02), (1.0, 0.002), (1.0, 0.002))  # power of evidences, and what matters
+MOST_SCOUTS = 64  # of a round
+HOPE = 1.5  # standard deviations by which an evidence may be larger than expected
+LEAST_SHARE, GENEROUS = 0.003, 3.0  # of sticks in whole orders: this times the root of probability
+MOST = 0.75  # sticks that no scout looked at get the leaps that are enough for so many others
 
 
 class Known(NamedTuple):
@@ -80,20 +84,24 @@ def explored(
     n = len(pairs)
     steps, leaps, shares = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.ones(n)
     known = Known(sticks, gaussians, steps, leaps, shares)
-    chosen = list(range(n))
-    if sticks is not None:
-        probability = sticks.probabilities(TRUST * known.evidences)
-        ranking = np.argsort(-probability, kind="stable")[:MOST_SCOUTS]
-        chosen = ranking[probability[ranking] >= MATTERS].tolist()
-    before = known.evidences.copy()
-    _send(known, pairs, chosen, find, n_jobs)
     if sticks is None:
+        _send(known, pairs, list(range(n)), find, n_jobs)
         return known
-    others = np.ones(n, dtype=np.bool_)
-    others[chosen] = False
-    gaussians[others, -1] += np.mean(known.evidences[chosen] - before[chosen])
-    leaps[others] = SOME_LEAPS if leaps[chosen].any() else 0
-    probability = sticks.probabilities(known.evidences)
+    before, seen, spread = known.evidences.copy(), np.zeros(n, dtype=np.bool_), 0.0
+    for trust, matters in ROUNDS:
+        probability = sticks.probabilities(trust * known.evidences + spread * ~seen)
+        probability[seen] = 0.0
+        ranking = np.argsort(-probability, kind="stable")[:MOST_SCOUTS]
+        chosen = ranking[probability[ranking] >= matters]
+        if not chosen.size:
+            break
+        _send(known, pairs, chosen.tolist(), find, n_jobs)
+        seen[chosen] = True
+        change = known.evidences[seen] - before[seen]
+        gaussians[~seen, -1] = before[~seen] + np.mean(change)
+        spread = HOPE * float(np.std(change))
+    leaps[~seen] = int(np.quantile(leaps[seen], MOST, method="higher"))
+    probability = sticks.probabilities(known.evidences + spread * ~seen)
     shares[:] = np.clip(GENEROUS * np.sqrt(probability), LEAST_SHARE, 1.0)
     return known
 

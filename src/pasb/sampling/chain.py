@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.errors import DivergenceError
 from pasb.moves.move import State, Tally
+from pasb.sampling.lengthening import halve, n_ever_kept, n_halvings, thinned
 from pasb.sampling.problem import Problem, Schedule
 
 
@@ -73,6 +74,8 @@ class Chain:
         Where it stands; None before it started.
     n_done : int
         Sweeps so far.
+    thin : int
+        Sweeps from one draw to the next; doubles where a run becomes longer.
     trace : dict of arrays
         Where the draws go, as `empty_trace` makes it.
     """
@@ -90,6 +93,7 @@ class Chain:
         self.tally, self.guards, self.parameters_to_start_from = tally, guards, start
         self.state: State | None = None
         self.n_done = 0
+        self.thin = schedule.thin
         self.trace: dict[str, NDArray] = {}
         self._kept: list[str] = []  # the parameters among them
 
@@ -105,8 +109,28 @@ class Chain:
 
     @property
     def n_kept(self) -> int:
-        """Draws kept so far."""
-        return max(0, self.n_done - self.schedule.n_warmup) // self.schedule.thin
+        """Draws that it has."""
+        return max(0, self.n_done - self.schedule.n_warmup) // self.thin
+
+    @property
+    def n_ever_kept(self) -> int:
+        """Draws kept so far, those included that were dropped when the run became longer."""
+        return n_ever_kept(self.schedule, self.n_done)
+
+    @property
+    def n_not_dropped(self) -> int:
+        """Draws since draws were dropped for the last time."""
+        return self.n_kept - (self.schedule.n_draws // 2 if self.thin > self.schedule.thin else 0)
+
+    @property
+    def last_kept(self) -> int:
+        """The sweep of its last draw."""
+        return self.schedule.n_warmup + self.n_kept * self.thin
+
+    @property
+    def length(self) -> int:
+        """Sweeps after which it has all its draws, unless the run goes on."""
+        return self.schedule.n_warmup + self.schedule.n_draws * self.thin
 
     @property
     def finished(self) -> bool:
@@ -117,7 +141,8 @@ class Chain:
     def keeps_next(self) -> bool:
         """Whether the state after the next sweep is kept."""
         done = self.n_done + 1 - self.schedule.n_warmup
-        return done > 0 and done % self.schedule.thin == 0
+        thin = self.schedule.thin << n_halvings(self.schedule, self.n_done + 1)
+        return done > 0 and done % thin == 0
 
     def info(self) -> SweepInfo:
         """Where the chain stands."""
@@ -126,7 +151,7 @@ class Chain:
         return SweepInfo(
             chain=self.index,
             sweep=self.n_done,
-            n_sweeps=schedule.n_sweeps,
+            n_sweeps=self.length,
             warmup=self.n_done <= schedule.n_warmup,
             log_likelihood=float("nan") if state is None else state.log_likelihood,
             order=np.empty(0, dtype=np.int64) if state is None else state.order.copy(),
@@ -143,12 +168,19 @@ class Chain:
 
     def after_sweep(self) -> None:
         """Count a sweep, and keep the state if it is one to keep."""
+        self.thin_to(self.schedule.thin << n_halvings(self.schedule, self.n_done + 1))
         self.n_done += 1
-        draw, left = divmod(self.n_done - self.schedule.n_warmup, self.schedule.thin)
+        draw, left = divmod(self.n_done - self.schedule.n_warmup, self.thin)
         if draw > 0 and left == 0:
             self.keep(draw - 1)
         elif draw == 0 and left == 0:
             self.tally.before[:] = self.tally.total  # the end of the warm-up: draws count from here
+
+    def thin_to(self, thin: int) -> None:
+        """Drop every second draw until they are so many sweeps apart."""
+        while self.thin < thin:
+            self.tally.before -= halve(self.trace, self.n_kept)
+            self.thin *= 2
 
     def keep(self, draw: int) -> None:
         """Write the present state into the trace, and what was counted since the last draw."""
@@ -195,9 +227,11 @@ class Chain:
         for name, count in zip(sorted(self.guards), arrays["guards"], strict=True):
             self.guards[name] = int(count)
         self.n_done = n_done
-        for name, array in self.trace.items():
-            n = min(len(array), len(draws[name]))
-            array[:n] = draws[name][:n]
+        self.thin = self.schedule.thin << n_halvings(self.schedule, n_done)
+        for name, values in thinned(self.schedule, n_done, draws).items():
+            array = self.trace[name]
+            n = min(len(array), len(values))
+            array[:n] = values[:n]
 
     def _check_saved(
         self, n_done: int, arrays: dict[str, NDArray], draws: dict[str, NDArray]
@@ -223,6 +257,6 @@ class Chain:
             order = given["order"]
             if (np.sort(order) != np.arange(order.shape[-1])).any():
                 raise ValueError(f"an order in the {what} is not a permutation")
-        n_kept = max(0, n_done - self.schedule.n_warmup) // self.schedule.thin
+        n_kept = n_ever_kept(self.schedule, n_done)
         if len(draws["order"]) != n_kept:
-            raise ValueError(f"{len(draws['order'])} draws after {n_done} sweeps")
+            raise ValueError(f"{len(draws['order'])} draws after {n_done} sweeps, not {n_kept}")

@@ -29,6 +29,7 @@ class Draws:
     guards: dict[str, int]
     n_warmup: int  # sweeps of warm-up that were done
     n_asked: int  # draws of each chain, at most
+    thin: int = 1  # sweeps from one draw to the next
     ended: Ending = "finished"
     # what others computed from these draws and need again; not copied or saved with them
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -144,6 +145,9 @@ def collect(
     n_draws : int, optional
         Keep so many of each chain; by default as many as all of them have.
     """
+    thin = max(chain.thin for chain in chains)
+    for chain in chains:  # they differ if an interrupt was followed by another one
+        chain.thin_to(thin)
     if n_draws is None:
         n_draws = min(chain.n_kept for chain in chains)
         if all(chain.finished for chain in chains):
@@ -181,6 +185,7 @@ def first_draws(chains: list[Chain], trace: dict[str, NDArray], n_draws: int) ->
         guards=guards,
         n_warmup=min(schedule.n_warmup, min(chain.n_done for chain in chains)),
         n_asked=schedule.n_draws,
+        thin=chains[0].thin,
     )
 
 

@@ -105,17 +105,22 @@ class Problem:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long a chain runs and what it keeps."""
+    """How long a chain runs and what it keeps.
+
+    A run whose draws are not good enough may go on until its draws are up to `longest` times as
+    many sweeps apart (`pasb.sampling.lengthening`).
+    """
 
     n_warmup: int
     n_draws: int
     thin: int
     seed: int
+    longest: int = 1
 
     @property
     def n_sweeps(self) -> int:
-        """Sweeps of a whole chain."""
-        return self.n_warmup + self.n_draws * self.thin
+        """Sweeps of a whole chain, at most."""
+        return self.n_warmup + self.n_draws * self.thin * self.longest
 
     @property
     def settling(self) -> int:

@@ -136,7 +136,7 @@ class Progress:
         if not self.chains:
             return self.present_phase()
         done = sum(chain.n_done for chain in self.chains)
-        total = sum(chain.schedule.n_sweeps for chain in self.chains)
+        total = sum(chain.length for chain in self.chains)
         text = f"{self.present_phase()}: {done} of {total} sweeps ({done / total:.0%})"
         known = [chain.state.log_likelihood for chain in self.chains if chain.state is not None]
         if known and all(value == value for value in known):

@@ -39,15 +39,14 @@ class Bars:
             expand=True,
         )
         self.tasks = [
-            self.bar.add_task("", total=chain.schedule.n_sweeps, **self.fields(chain))
-            for chain in chains
+            self.bar.add_task("", total=chain.length, **self.fields(chain)) for chain in chains
         ]
         self.bar.start()
 
     def show(self) -> None:
         """Show where the chains stand."""
         for task, chain in zip(self.tasks, self.chains, strict=True):
-            self.bar.update(task, completed=chain.n_done, **self.fields(chain))
+            self.bar.update(task, completed=chain.n_done, total=chain.length, **self.fields(chain))
 
     def close(self) -> None:
         """Leave the bars as they are."""

@@ -3,8 +3,8 @@
 Chains advance in short slices, taking turns, so that they stay about equally far: an interrupted
 run then has draws of all of them. No chain sees another, and none sees how it was sliced, so the
 draws do not depend on the number of threads. A run that stops once its draws are good enough
-(`enough`) lets all chains meet at fixed numbers of draws and looks at exactly those, so their
-number does not depend on it either.
+(`enough`) lets all chains meet at fixed numbers of draws (`pasb.sampling.lengthening`) and looks at
+exactly those, so their number does not depend on it either.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pasb.errors import CheckpointError
@@ -27,12 +26,12 @@ from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
 from pasb.sampling.draws import Draws, Ending, collect, first_draws
 from pasb.sampling.engine import Engine
+from pasb.sampling.lengthening import Meeting, joined, meetings, sweep_of
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress, phase, present_progress
 from pasb.storage.checkpoint import Checkpoint, Saved
 
 CHECKPOINT_SECONDS = 10.0
-FIRST_MEETING, GROWTH = 100, 1.5  # of draws, where chains meet to be looked at
 
 Callback = Callable[[SweepInfo], bool | None]
 
@@ -47,6 +46,7 @@ def sample(
     fingerprint: dict | None = None,
     budget: Budget | None = None,
     enough: Callable[[Draws], bool] | None = None,
+    first_look: int | None = None,
 ) -> Draws:
     """Run the chains to their end, or until something stops them.
 
@@ -68,7 +68,10 @@ def sample(
         Stop once it is spent; a resumed run brings one of its own.
     enough : callable, optional
         Stop once it returns True. It is called now and then, with the first draws of all chains;
-        what it returns must depend on nothing else.
+        what it returns must depend on nothing else. Without it no run is longer than its
+        schedule's `n_draws` times `thin`.
+    first_look : int, optional
+        Draws of each chain after which it is called for the first time; by default, early.
 
     Raises
     ------
@@ -83,6 +86,7 @@ def sample(
         run = Run(engine, chains, list(callbacks), budget)
         if enough is not None:
             run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
+            run.meetings = meetings(schedule, first_look)
         if checkpoint is None:
             run.go(None)
         else:
@@ -118,23 +122,6 @@ def sample_together(
     return [collect(own, trace, run.ended) for own, trace in each]
 
 
-def meetings(n_draws: int) -> list[int]:
-    """Numbers of draws at which chains meet, up to the last; each grows with those before.
-
-    So looking at all draws again costs little of the whole.
-
-    Examples
-    --------
-    >>> meetings(1000)
-    [100, 150, 225, 337, 505, 757, 1000]
-    """
-    points, point = [], FIRST_MEETING
-    while point < n_draws:
-        points.append(point)
-        point = max(point + 1, int(point * GROWTH))
-    return [*points, n_draws]
-
-
 def _with_trace(
     engine: Engine, problems: Sequence[Problem], schedule: Schedule
 ) -> tuple[list[Chain], dict[str, NDArray]]:
@@ -156,6 +143,7 @@ class Run:
     callbacks: list[Callback]
     budget: Budget | None = None
     enough: Callable[[int], bool] | None = None  # are so many draws of each chain?
+    meetings: list[Meeting] = field(default_factory=list)  # where that is asked
     ended: Ending = "finished"
     n_draws: int | None = None  # to keep, where they were good enough
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -172,37 +160,45 @@ class Run:
             if saved is None:
                 continue
             try:
+                ever: Mapping[str, NDArray] = {}  # all draws that it has kept until then
                 if saved.index >= 0:
-                    self._import(chain, saved)
+                    ever = saved.draws
+                    self._import(chain, saved, ever)
                 for piece in saved.later:
-                    self._fill_gap(chain, saved, piece, folder)
+                    ever = joined(ever, self._fill_gap(chain, saved, piece, folder), piece.draws)
+                    self._import(chain, piece, ever)
                     saved = piece
             except ValueError as error:
                 raise CheckpointError(
                     f"chain {chain.index} of the checkpoint in '{folder.folder}' is not one of "
                     f"this run ({error}): use another folder"
                 ) from error
-            self.saved[chain.index] = chain.n_done, chain.n_kept
+            self.saved[chain.index] = chain.n_done, chain.n_ever_kept
 
-    def _import(self, chain: Chain, saved: Saved) -> None:
-        draws = saved.draws
-        if saved.draws_before > 0 and draws.keys() == chain.trace.keys():
-            before = {name: array[: saved.draws_before] for name, array in chain.trace.items()}
-            draws = {name: np.concatenate([before[name], draws[name]]) for name in before}
-        chain.import_state(saved.sweep, saved.state, draws)
+    def _import(self, chain: Chain, saved: Saved, draws: Mapping[str, NDArray]) -> None:
+        """Put a chain where a piece ends; `draws` are all that it has ever kept until then."""
+        chain.import_state(saved.sweep, saved.state, dict(draws))
         self.engine.resume(chain)
 
-    def _fill_gap(self, chain: Chain, gap: Saved, piece: Saved, folder: Checkpoint) -> None:
+    def _fill_gap(
+        self, chain: Chain, gap: Saved, piece: Saved, folder: Checkpoint
+    ) -> dict[str, NDArray]:
         """Draw again what is missing between two pieces of a chain, which gives the same draws."""
-        schedule, start = chain.schedule, chain.n_kept
-        goal = schedule.n_warmup + piece.draws_before * schedule.thin
-        if goal > min(piece.sweep, schedule.n_sweeps):
+        goal = sweep_of(chain.schedule, piece.draws_before)
+        if goal > min(piece.sweep, chain.schedule.n_sweeps):
             raise ValueError(f"{piece.draws_before} draws before sweep {piece.sweep}")
         self.engine.begin(1)
-        self.engine.advance([chain], goal)
-        drawn = {name: array[start : chain.n_kept] for name, array in chain.trace.items()}
+        parts: list[dict[str, NDArray]] = []
+        while not parts or chain.n_done < goal:
+            start = chain.n_ever_kept
+            beyond = 2 * chain.length - chain.schedule.n_warmup  # where it is dropped next
+            stop = chain.length if chain.n_done < chain.length else beyond
+            self.engine.advance([chain], min(goal, stop))
+            new = slice(chain.n_kept - (chain.n_ever_kept - start), chain.n_kept)
+            parts.append({name: array[new].copy() for name, array in chain.trace.items()})
+        drawn = joined(*parts)
         folder.mend(chain.index, gap, chain.n_done, chain.export_state(), drawn)
-        self._import(chain, piece)
+        return drawn
 
     @property
     def schedule(self) -> Schedule:
@@ -241,20 +237,30 @@ class Run:
         progress: Progress,
     ) -> None:
         """Advance from one meeting of all chains to the next, until their draws are enough."""
-        schedule = self.schedule
-        last = schedule.n_draws
-        for n_draws in [last] if self.enough is None else meetings(last):
-            goal = schedule.n_warmup + n_draws * schedule.thin
-            behind = [group for group in groups if not group.reached(goal)]
+        for meeting in self.meetings or [Meeting.end_of(self.schedule)]:
+            behind = [group for group in groups if not group.reached(meeting.sweep)]
             self.engine.begin(len(behind))
-            self._turns(pool, behind, goal, folder, progress)
+            self._turns(pool, behind, meeting.sweep, folder, progress)
             if self.stopped.is_set():
                 return
-            if self.enough is not None and n_draws < last and self.enough(n_draws):
-                self.ended, self.n_draws = "until", n_draws
+            ends = self._ends_at(meeting)
+            if ends or meeting.n_draws == self.schedule.n_draws:  # from here on some are dropped
                 for group in groups:
                     self._save(group, folder, now=True)
+            if ends:
                 return
+
+    def _ends_at(self, meeting: Meeting) -> bool:
+        """Whether the run ends where its chains have met."""
+        if self.enough is None or meeting == self.meetings[-1]:
+            return True
+        if any(chain.thin > meeting.thin for chain in self.chains):
+            return False  # it went on from here, before it was resumed
+        if not self.enough(meeting.n_draws):
+            return False
+        self.n_draws = meeting.n_draws
+        self.ended = "finished" if self.n_draws == self.schedule.n_draws else "until"
+        return True
 
     def _turns(
         self,
@@ -317,8 +323,8 @@ class Run:
             with group.busy:  # an interrupt may come while a chain is in the middle of a sweep
                 pass
         if not self.came_to_nothing:
-            furthest = max(chain.n_kept for chain in self.chains)
-            goal = self.schedule.n_warmup + furthest * self.schedule.thin if furthest else 1
+            furthest = max(self.chains, key=lambda chain: chain.n_done)
+            goal = furthest.last_kept if furthest.n_kept else 1
             futures: list[Future] = [
                 pool.submit(self.engine.advance, group.chains, goal) for group in groups
             ]
@@ -343,8 +349,12 @@ class Run:
         n_done, start = self.saved.get(chain.index, (0, 0))
         if n_done == chain.n_done:
             return
-        stop = chain.n_kept
-        draws = {name: array[start:stop] for name, array in chain.trace.items()}
+        stop = chain.n_ever_kept
+        n_new = stop - start
+        if n_new > chain.n_not_dropped:
+            return  # saving has failed, and some draws are gone since
+        new = slice(chain.n_kept - n_new, chain.n_kept)
+        draws = {name: array[new] for name, array in chain.trace.items()}
         try:
             folder.append(chain.index, chain.n_done, chain.export_state(), draws)
         except CheckpointError as error:
