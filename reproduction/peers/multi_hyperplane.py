@@ -196,6 +196,11 @@ class AdaptiveMultiHyperplane(ClassifierMixin, BaseEstimator):
         self.bias = bias
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike):
         """Train on rows and their classes.

@@ -94,6 +94,11 @@ class AdaptiveMultiHyperplaneCV(ClassifierMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: ArrayLike, y: ArrayLike):
         """Choose penalty and epochs, and train on all rows with them.

@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -80,9 +81,18 @@ def fit(model: str, settings: dict[str, Any]) -> Done:
             y = np.arange(20 * n_classes) % n_classes
             X = rng.normal(size=(len(y), 2))
             fitted = classifier(model, settings).fit(X, y, sample_weight=np.ones(len(y)))
-            fitted.predict_proba(X)
+            _predict(fitted, X)
     n_functions, seconds = compilation.n_functions - began[0], compilation.seconds - began[1]
     return Done(n_functions, seconds, not unsaved)
+
+
+def _predict(model: Any, X: Any) -> None:
+    """Predict with many draws, which are side by side, and with few."""
+    fitted = model.fitted_
+    for least_draws in (1, len(fitted.predictor().orders) + 1):
+        predictor = replace(fitted.predictor(), least_draws=least_draws)
+        predictor.mean(fitted.columns(X))
+        predictor.intervals(fitted.columns(X), (0.05, 0.95))
 
 
 def precompile(

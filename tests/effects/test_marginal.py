@@ -252,7 +252,7 @@ def test_threads_make_no_difference(logistic):
         (lambda m, X: effects.avg_slopes(m, X, weights=[1.0]), "weights must hold"),
         (lambda m, X: effects.comparisons(m, X, profile={"petal_length": 1}), "pair of dict"),
         (lambda m, X: effects.comparisons(m, X.iloc[:0]), "X has no rows"),
-        (lambda m, X: effects.predictions(m, X, n_draws=0), "n_draws must be from 1"),
+        (lambda m, X: effects.predictions(m, X, n_draws=0), "n_draws must be a positive integer"),
     ],
 )
 def test_bad_input(logistic, call, message):

@@ -475,8 +475,8 @@ def test_nothing_in_a_file_is_executed(models, monkeypatch):
 
     for where in ("pickle.loads", "pickle.load", "numpy.load", "builtins.eval"):
         monkeypatch.setattr(where, never)
-    for path, proba in models.values():
-        np.testing.assert_array_equal(pasb.load(path).predict_proba(X), proba)
+    for name, (path, proba) in models.items():
+        np.testing.assert_array_equal(pasb.load(path).predict_proba(table_of(name)), proba)
 
 
 def test_watched_rows_do_not_multiply(models):

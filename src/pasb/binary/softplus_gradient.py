@@ -101,6 +101,28 @@ def product_into(factor, values, out):
         out[i] = factor[i] * values[i]
 
 
+@elementwise
+def predictors(block, coef, out):
+    """``out[j, i] = x_i' coef[j]`` for the rows of one block, terms added column by column.
+
+    Columns are padded to a multiple of four. (BLAS adds them in an order that depends on their
+    number, and is no faster here.)
+    """
+    width = block.shape[1]
+    for j in range(coef.shape[0]):
+        b, y = coef[j], out[j]
+        for i in range(width):
+            y[i] = 0.0
+        for p in range(0, b.size, 4):
+            b0, b1, b2, b3 = b[p], b[p + 1], b[p + 2], b[p + 3]
+            x0, x1, x2, x3 = block[p], block[p + 1], block[p + 2], block[p + 3]
+            for i in range(width):
+                z = y[i] + b0 * x0[i]
+                z += b1 * x1[i]
+                z += b2 * x2[i]
+                y[i] = z + b3 * x3[i]
+
+
 @kernel
 def layers_of_block(block, coef, log_weight, psi, slopes, top, by_row):
     """log lambda of the rows of one block, and how it follows from predictors and weights.
@@ -109,7 +131,7 @@ def layers_of_block(block, coef, log_weight, psi, slopes, top, by_row):
     width) shares of lambda. ``by_row[0]`` becomes log lambda; ``by_row[1]`` and `psi` are scratch.
     """
     n_experts, n_layers = top.shape[0], psi.shape[0] // top.shape[0]
-    np.dot(coef, block, psi)
+    predictors(block, coef, psi)
     for k in range(n_experts):
         top[k] = 0.0
         for t in range(k * n_layers, (k + 1) * n_layers):

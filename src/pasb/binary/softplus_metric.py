@@ -27,6 +27,7 @@ from pasb.numerics.compiled import kernel
 
 MOST_DENSE = 1000  # coefficients and log-weights
 AT_ONCE = 64  # rows, whose slopes by all coefficients are held in memory
+RIDGE = 1e-9  # of a curvature whose diagonal is one
 FIRST_SCALE = 0.3  # of every coordinate, before anything is known
 LEAST_CURVATURE = 0.05  # of coordinates that are logs
 
@@ -85,15 +86,27 @@ def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
         covered = diagonal[: shape[0] * shape[1]].reshape(shape)
         for matrix, own in zip(curvature, covered, strict=True):
             matrix[np.diag_indices(shape[1])] += own
-            matrix /= len(positions)
-            root, _ = dtrtri(np.linalg.cholesky(matrix), lower=1)
-            matrix[:] = root.T
+            matrix[:] = _factor_of_inverse(matrix, len(positions))
         factors = curvature
         rest = 1 / np.sqrt(diagonal[shape[0] * shape[1] :] / len(positions))
     if not (ard and rate_prior[0] > 0):
         stay = n_coef + n_experts - shape[0] * shape[1]
         rest[stay : stay + n_vectors] = 0.0  # rates that are fixed
     return Metric(factors, rest)
+
+
+def _factor_of_inverse(matrix: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """F with F F' the inverse of a curvature that was added up over `n` positions; changes it.
+
+    Covariates may differ by many orders of magnitude, so the diagonal is made one, and a little is
+    added to it: a metric need not be precise, but must be positive definite.
+    """
+    scale = np.sqrt(np.diag(matrix))
+    matrix /= scale
+    matrix /= scale[:, None]
+    matrix[np.diag_indices(len(matrix))] += RIDGE
+    root, _ = dtrtri(np.linalg.cholesky(matrix), lower=1)
+    return root.T * (np.sqrt(n) / scale)[:, None]
 
 
 def _add_information(rows, position, work, curvature, of_weights) -> None:
