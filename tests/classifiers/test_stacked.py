@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -190,6 +192,9 @@ class TestStack:
         for level, whole in zip(best._levels, model._levels, strict=True):
             assert (level.tags[:, 4] == chain).all()
             assert 0 < len(level.vectors) == (whole.tags[:, 4] == chain).sum()
+        # without experts that the draw has no row for
+        used = model.fitted_.binary.without_inactive(draws.parameters)
+        model.draws_ = replace(draws, parameters=used)
         expected = model.sample_proba(NEW)[12 * chain + draw]
         np.testing.assert_allclose(best.predict_proba(NEW), expected, rtol=1e-10)
 

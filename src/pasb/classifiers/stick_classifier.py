@@ -180,13 +180,14 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         self.draws_ = draws
         if self.fitted_.last_two_tie:
             draws.sort_last_two()
-        self._after_sampling(warn=self._warns)
+        known, self._judged = self._judged, None
+        self._after_sampling(warn=self._warns, known=known)
 
     def _after_sampling(self, warn: bool = True, known: Diagnostics | None = None) -> None:
         """Set what follows from the draws, and warn where they cannot be trusted."""
         fitted = self.fitted_
         self.orders_, self.order_ = fitted.orders_of_classes()
-        self.diagnostics_ = known or self._judged or fitted.diagnostics()
+        self.diagnostics_ = known or fitted.diagnostics()
         advice = advice_on(self.draws_, self.diagnostics_, fitted.limits, self.checkpoint)
         if advice and warn:
             warnings.warn(advice, ConvergenceWarning, stacklevel=5)

@@ -48,7 +48,8 @@ class Scaling(NamedTuple):
                     w = weights[part]
                     with np.errstate(invalid="ignore", divide="ignore"):
                         unit = (X[part][w > 0] - centre) / width
-                    sums += w[w > 0] / total @ function(unit)
+                    # row by row, so that a column's sum does not depend on its neighbours
+                    sums += np.sum((w[w > 0] / total)[:, None] * function(unit), axis=0)
                 return sums
 
             mean = weighted_mean(lambda unit: unit)
