@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb import SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
+from pasb import (
+    SoftplusClassifier,
+    StackedSoftplusClassifier,
+    StickLogisticClassifier,
+    StickRobitClassifier,
+)
 from pasb.classifiers import logistic_classifier
 from pasb.classifiers.logistic_classifier import GOAL, AutomaticRate
 from pasb.classifiers.run_length import Goal
@@ -97,4 +102,10 @@ class TestLinear:
 
 def test_the_usual_goal():
     assert (Limits(1.02, 400), 16) == GOAL
-    assert SoftplusClassifier()._usual_goal() is None
+    softplus = SoftplusClassifier()
+    assert softplus._usual_goal() == (Limits(1.05, 100), 8)
+    for n_cells, longest in ((60_000, 4), (500_000, 2)):
+        softplus._n_cells = n_cells
+        assert softplus._usual_goal().longest == longest
+    assert SoftplusClassifier(moves="gibbs")._usual_goal() is None
+    assert StackedSoftplusClassifier()._usual_goal() is None

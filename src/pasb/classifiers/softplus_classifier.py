@@ -24,7 +24,7 @@ from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
 from pasb.sampling.problem import Problem, Schedule, Scheme
 
-# Rows times columns times sticks, with which a sweep's time grows. From there on a run becomes at
+# Rows times columns times sticks, with which a sweep's time grows: from there on a run becomes at
 # most twice as long as usual, so that some thousand rows take a few minutes.
 LARGE = 400_000
 
@@ -171,6 +171,8 @@ class SoftplusClassifier(StickClassifier):
     >>> list(model.active_experts().columns)
     ['direction', 'class', 'reference', 'experts', 'lower', 'upper', 'hyperplanes']
     """
+
+    _n_cells = 0  # of the present fit: rows times columns times sticks
 
     _parameter_constraints: ClassVar[dict] = constraints(
         PRIOR,
