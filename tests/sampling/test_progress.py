@@ -48,8 +48,9 @@ def fit(**changes):
 
 
 @pytest.fixture(autouse=True)
-def as_usual():
-    """Nobody has asked for the records of the logger."""
+def as_usual(monkeypatch):
+    """Nobody has asked for the records of the logger, and no other program has disabled it."""
+    monkeypatch.setattr(module.log, "disabled", False)
     level = module.log.level
     module.log.setLevel(logging.NOTSET)
     yield

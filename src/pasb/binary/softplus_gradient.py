@@ -105,8 +105,8 @@ def product_into(factor, values, out):
 def predictors(block, coef, out):
     """``out[j, i] = x_i' coef[j]`` for the rows of one block, terms added column by column.
 
-    Columns are padded to a multiple of four. (BLAS adds them in an order that depends on their
-    number, and is no faster here.)
+    As `pasb.numerics.rows.one_predictor`, for blocks of any width. (BLAS adds columns in an order
+    that depends on their number, and is no faster here.)
     """
     width = block.shape[1]
     for j in range(coef.shape[0]):
