@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find src reproduction/peers -name '*.py')
 
-.PHONY: demo test lint calibrate bench reproduce clean
+.PHONY: demo test lint docs calibrate bench reproduce clean
 
-demo: .venv/user .venv/compiled
+# The demo needs the kernels of two models only; where all are compiled, none again.
+demo: .venv/user $(if $(wildcard .venv/compiled),.venv/compiled,.venv/compiled-demo)
 	$(BIN)/pasb demo
 
-test: .venv/dev .venv/compiled lint
+test: .venv/dev .venv/browser .venv/compiled lint
 	$(BIN)/pytest -n 2 --dist loadfile -m "not slow"
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/pytest -n 2 tests/engines/test_cuda_*.py tests/sampling/test_engine.py
 
@@ -16,6 +17,10 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The website, in docs/_build/html. Warnings are errors.
+docs: .venv/docs .venv/compiled
+	$(BIN)/python docs/site/build.py
 
 calibrate: .venv/dev .venv/compiled
 	$(BIN)/python calibration/run.py --jobs 2
@@ -40,6 +45,17 @@ reproduce: .venv/dev
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	touch $@ .venv/user
 
+.venv/docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
+
+# Reports are tested in Chromium. Where none can be had, those tests are skipped and say so.
+.venv/browser: | .venv/dev
+	command -v chromium || command -v google-chrome || $(BIN)/playwright install chromium \
+	  || (apt-get update -qq && apt-get install -y -qq chromium) \
+	  || echo "no Chromium: the tests of reports in a browser are skipped"
+	touch $@
+
 # PyMC and nutpie may need an older Numba than ours, so they have an environment of their own;
 # where they do not install, their lines of the table say so.
 .venv/peers/ready: .venv/bin/python pyproject.toml
@@ -52,6 +68,11 @@ reproduce: .venv/dev
 .venv/compiled: $(SOURCES) | .venv/user
 	find src reproduction -name '*.nb[ic]' -delete
 	$(BIN)/python -m pasb.precompile --paper
+	touch $@
+
+.venv/compiled-demo: $(SOURCES) | .venv/user
+	find src reproduction -name '*.nb[ic]' -delete
+	$(BIN)/python -m pasb.precompile logistic softplus
 	touch $@
 
 clean:

@@ -11,6 +11,7 @@ level" stands where chance would need six standard deviations or more.
 
 from __future__ import annotations
 
+import signal
 import zlib
 from importlib.util import find_spec
 
@@ -20,6 +21,11 @@ BUDGET = 1e-4
 
 # examples of formulas need an extra
 collect_ignore = [] if find_spec("formulaic") else ["src/pasb/classifiers/formula.py"]
+
+
+def pytest_configure(config):
+    # a shell starts background jobs with SIGINT ignored, and tests of Ctrl-C would wait for ever
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(session, config, items):

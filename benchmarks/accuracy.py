@@ -27,10 +27,11 @@ import job_lines
 import numpy as np
 import tables
 from accuracy_peers import PEERS, Task
-from report import RESULTS, show
 from scipy.stats import rankdata
 from scores import best_temperature, calibration_error, error_rate, log_loss
 from stick_models import STICK_MODELS, load_kernels, stick_model
+
+from report import RESULTS, show
 
 MODELS = (*STICK_MODELS, *PEERS)
 USES = {"in all": ("choose", "report"), "to choose": ("choose",), "to report": ("report",)}

@@ -17,9 +17,9 @@ from functools import partial
 import numpy as np
 import repository_root  # noqa: F401
 from mean_of_orders import distinct_orders
-from report import write
 
 from pasb import StickLogisticClassifier
+from report import write
 from reproduction.data_sets import load
 from reproduction.paper import published
 from reproduction.paper.effective import initial_sequence

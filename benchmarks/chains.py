@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from report import write
 from sklearn.metrics import log_loss
 
 from pasb import SoftplusClassifier, datasets
 from pasb.posterior.chain_error import ChainError
+from report import write
 
 SETS = ("glass", "vehicle", "wine")
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "chains.png"

@@ -26,9 +26,10 @@ from time import perf_counter, process_time
 import job_lines
 import numpy as np
 import tables
-from report import show, shown
 from scores import error_rate, log_loss
 from stick_models import STICK_MODELS, load_kernels, stick_model
+
+from report import show, shown
 
 DEFAULT = [name for name in STICK_MODELS if name != "StackedSoftplus"]
 N_ROWS = 300

@@ -10,12 +10,12 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from report import write
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from pasb import datasets
 from pasb.datasets.partitions import scale_to_range
+from report import write
 
 N_RANDOM = 1000
 

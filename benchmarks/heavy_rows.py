@@ -15,11 +15,11 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from report import write
 
 from pasb.binary.softplus_heavy import draw_with_heavy_rows
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
 from pasb.numerics.rows import BLOCK, blocked
+from report import write
 
 N_ROWS, N_COLUMNS, N_PROBLEMS = 60, 5, 12
 SPREAD = 1e6  # of coefficients and predictors: that of the prior

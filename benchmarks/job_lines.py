@@ -19,9 +19,10 @@ from pathlib import Path
 from threading import Lock
 from time import perf_counter
 
-from report import RESULTS, commit, say
 from stick_models import STICK_MODELS, parsed, stick_model
 from tables import SOURCES
+
+from report import RESULTS, commit, say
 
 KEY = ("label", "model", "set", "partition", "seed")
 PEERS = "peers"  # the label of methods that are not ours

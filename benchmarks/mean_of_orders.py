@@ -15,10 +15,10 @@ from itertools import permutations
 
 import numpy as np
 import repository_root  # noqa: F401
-from report import write
 from sklearn.metrics import log_loss
 
 from pasb import StickLogisticClassifier
+from report import write
 from reproduction.data_sets import load
 
 SETS = ("iris", "wine", "square", "waveform", "dna", "vehicle")

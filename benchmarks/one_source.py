@@ -15,7 +15,6 @@ from time import perf_counter
 
 import numpy as np
 from numba import njit
-from report import write
 
 from pasb.binary.softplus_link import add_layer
 from pasb.engines.cuda_centre import LEAST_SQUARE
@@ -24,6 +23,7 @@ from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import equilibrated_cholesky
 from pasb.numerics.rows import BLOCK
 from pasb.sticks import probabilities_of_draws
+from report import write
 
 ROUNDS = 25
 scalar_layer = njit(error_model="numpy", forceinline=True)(with_layer.py_func)  # the GPU's source

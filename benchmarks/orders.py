@@ -13,7 +13,6 @@ from time import perf_counter
 
 import numpy as np
 import orders_softplus
-from report import write
 
 from pasb import Logistic, datasets
 from pasb.binary.binary_model import Keys
@@ -26,6 +25,7 @@ from pasb.posterior.predict import Predictor
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, SUCCESS
+from report import write
 
 
 def standardised(X, y, **construction) -> tuple[Problem, Scaling]:

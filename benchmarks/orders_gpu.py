@@ -32,6 +32,7 @@ def fit(n_sweeps: int) -> SoftplusClassifier:
     part = datasets.load("satimage").partition(0)
     model = SoftplusClassifier(
         engine="cuda",
+        moves="gibbs",
         n_chains=1,
         n_warmup=n_sweeps // 2,
         n_draws=n_sweeps // 4,

@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 import repository_root  # noqa: F401
-from report import write
 
+from report import write
 from reproduction.data_sets import load
 from reproduction.paper.cells import SCHEMES
 from reproduction.paper.measures import error, size_and_best_draw

@@ -12,7 +12,6 @@ from functools import partial
 from time import thread_time
 
 import numpy as np
-from report import write
 
 from pasb import datasets
 from pasb.binary import Softplus
@@ -21,6 +20,7 @@ from pasb.numerics.rows import Rows, blocked
 from pasb.posterior.diagnostics import rhat_and_ess
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
+from report import write
 
 RATE = 8.0  # mean rate of the precisions' prior
 N_CHAINS = 4

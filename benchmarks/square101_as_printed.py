@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 import repository_root  # noqa: F401
-from report import write
 
 from pasb import datasets
 from pasb.binary.binary_model import Keys
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
+from report import write
 from reproduction.paper.experiments.square101 import SIZE, suboptimal_order
 from reproduction.paper.softplus_chains import rows_of, softplus_model
 

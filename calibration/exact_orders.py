@@ -1,7 +1,7 @@
 """The posterior over orders by quadrature, and how far chains are from it.
 
-With intercepts only and a standard normal prior, the evidence of a stick is a one-dimensional
-integral, so the posterior over all orders follows by quadrature.
+With intercepts only and a normal prior, standard by default, the evidence of a stick is a
+one-dimensional integral, so the posterior over all orders follows by quadrature.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 
 
-def exact_order_posterior(counts):
-    """Posterior over orders: intercepts only, standard normal prior, by quadrature."""
+def exact_order_posterior(counts, location=0.0, scale=1.0, direction="forward"):
+    """Posterior over orders: intercepts only, normal prior, by quadrature."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(100)
     weights = weights / weights.sum()
+    nodes = (location + scale * nodes) * (1 if direction == "forward" else -1)
     log_p, log_q = -np.logaddexp(0, -nodes), -np.logaddexp(0, nodes)
 
     def evidence(successes, failures):
@@ -37,12 +38,22 @@ def exact_order_posterior(counts):
     return orders, joint / joint.sum()
 
 
-def visited_orders(counts, seed, n_sweeps, n_chains=4, n_swaps=20, sweeper=Sweeper, **construction):
+def visited_orders(
+    counts,
+    seed,
+    n_sweeps,
+    n_chains=4,
+    n_swaps=20,
+    sweeper=Sweeper,
+    model=None,
+    **construction,
+):
     """Frequencies of the orders in each of several chains, warm-up left out."""
     counts = np.asarray(counts)
     y = np.repeat(np.arange(len(counts)), counts)
     rows = Rows.of(np.ones((len(y), 1)), y, len(counts))
-    problem = Problem(rows, Logistic(precision=1.0), n_swaps=n_swaps, **construction)
+    model = Logistic(precision=1.0) if model is None else model
+    problem = Problem(rows, model, n_swaps=n_swaps, **construction)
     orders = enumerate_orders(len(counts))
     index = {tuple(order): k for k, order in enumerate(orders)}
     frequencies = np.zeros((n_chains, 20, len(orders)))

@@ -48,12 +48,12 @@ class GibbsInSteps(LogisticSampler):
     def draw_coefficients(self, roles, alpha, keys, stick, coef) -> None:
         """Latents given the coefficients, then those again."""
         with self.space() as space:
-            gibbs_step(self.table, space.work, roles, alpha, *keys, stick, coef)
+            gibbs_step(self.regression, space.work, roles, alpha, *keys, stick, coef)
             self.gram, self.linear = space.work[4].copy(), space.work[5].copy()
 
     def draw_precisions(self, coef, keys, stick, alpha) -> None:
         """Precisions given the new coefficients."""
-        draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, self.regression[1], keys.at(stick, layer=PRECISIONS), alpha)
 
 
 class LatentFactor(GibbsInSteps):
@@ -89,7 +89,7 @@ class PrecisionShape(GibbsInSteps):
 
     def draw_precisions(self, coef, keys, stick, alpha):  # noqa: D102
         prior = self.prior._replace(shape=self.prior.shape - 0.5)
-        draw_precisions(coef, *prior, keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, tuple(prior), keys.at(stick, layer=PRECISIONS), alpha)
 
 
 class PrecisionRate(GibbsInSteps):

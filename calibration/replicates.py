@@ -15,6 +15,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +25,17 @@ from pasb.binary.binary_model import BinaryModel, Keys, Parameters
 from pasb.numerics.rows import Rows, blocked
 from pasb.sampling.problem import Problem, Scheme
 from pasb.sampling.sweep import Sweeper
-from pasb.sticks import Direction, probabilities_of_draws, simulate_categories
+from pasb.sticks import (
+    LOG_NEVER,
+    Direction,
+    probabilities_of_draws,
+    simulate_categories,
+    skip_unavailable,
+)
 
 N_CATEGORIES, N_ROWS = 3, 30
 X = np.column_stack([np.ones(N_ROWS), np.linspace(-1.7, 1.7, N_ROWS)])
 PLACES = np.array([[1.0, -1.0], [1.0, 0.6]])
-BLOCKS = blocked(np.vstack([X, PLACES]))
 FIXED = np.array([2, 0, 1])
 N_DRAWS = 31
 
@@ -52,6 +58,16 @@ class Scenario:
     scheme: Scheme = "exact"
     sweeper: type[Sweeper] = Sweeper
     n_warmup: int = 100
+    patterns: bool = False  # whether rows have random sets of available categories
+    n_covariates: int = 0  # of alternatives
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """Columns of the rows, and of the places below them."""
+        rows = np.vstack([X, PLACES])
+        rng = np.random.default_rng(self.seed)
+        own = rng.normal(size=(len(rows), self.n_covariates * N_CATEGORIES))
+        return np.column_stack([rows, own])
 
     @property
     def seed(self) -> int:
@@ -71,23 +87,45 @@ class Ranks:
     autocorrelation: NDArray[np.float64]
 
 
-def simulate(scenario: Scenario, model: BinaryModel, rng: np.random.Generator):
+class Labels(NamedTuple):
+    """Categories of the rows, and what was available to them, if not everything was."""
+
+    y: NDArray[np.int64]
+    available: NDArray[np.bool_] | None
+
+
+def simulate(
+    scenario: Scenario, model: BinaryModel, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], Parameters, Labels]:
     """Order, parameters and labels of one replicate."""
     order = FIXED.copy() if scenario.fixed else rng.permutation(N_CATEGORIES)
-    each = [model.simulate(X.shape[1], rng) for _ in range(N_CATEGORIES)]
-    parameters = {name: np.array([one[name] for one in each], dtype=float) for name in each[0]}
+    table = scenario.table
+    if scenario.n_covariates:
+        parameters = model.simulate_categories(table.shape[1], N_CATEGORIES, rng)
+    else:
+        each = [model.simulate(X.shape[1], rng) for _ in range(N_CATEGORIES)]
+        parameters = {name: np.array([one[name] for one in each], dtype=float) for name in each[0]}
     kept = {name: parameters[name][None] for name in model.kept}
-    success, failure = (log[0, :, :N_ROWS] for log in model.log_probabilities(kept, BLOCKS))
+    logs = model.log_probabilities(kept, blocked(table))
+    success, failure = (log[0, :, :N_ROWS] for log in logs)
+    available = None
+    if scenario.patterns:
+        available = rng.random((N_ROWS, N_CATEGORIES)) < 0.7
+        available[np.arange(N_ROWS), rng.integers(N_CATEGORIES, size=N_ROWS)] = True
+        on_sticks = success[order[:-1]][None], failure[order[:-1]][None]
+        reverse = np.array([scenario.direction == "reverse"])
+        skip_unavailable(*on_sticks, reverse, order[None], available, LOG_NEVER, 0.0)
+        success[order[:-1]], failure[order[:-1]] = on_sticks[0][0], on_sticks[1][0]
     y = simulate_categories(success, failure, order, scenario.direction, rng=rng)
-    return order, parameters, y
+    return order, parameters, Labels(y, available)
 
 
 def draws_of(
-    scenario: Scenario, model: BinaryModel, y: NDArray[np.int64], replicate: int
+    scenario: Scenario, model: BinaryModel, labels: Labels, replicate: int
 ) -> tuple[NDArray[np.int64], Parameters]:
     """Orders and parameters of N_DRAWS thinned sweeps, given the labels."""
     problem = Problem(
-        Rows.of(X, y, N_CATEGORIES),
+        Rows.of(scenario.table[:N_ROWS], labels.y, N_CATEGORIES, available=labels.available),
         model,
         direction=scenario.direction,
         scheme=scenario.scheme,
@@ -116,20 +154,23 @@ def quantities(
     model: BinaryModel,
     orders: NDArray[np.int64],
     parameters: Parameters,
-    y: NDArray[np.int64],
+    labels: Labels,
 ) -> dict[str, NDArray[np.float64]]:
     """Scalars of every draw whose posterior is looked at."""
     sticks = np.arange(len(orders))[:, None], orders[:, :-1]
-    logs = model.log_probabilities({name: parameters[name][sticks] for name in model.kept}, BLOCKS)
+    kept = {name: parameters[name][sticks] for name in model.kept}
+    logs = model.log_probabilities(kept, blocked(scenario.table))
     proba = np.empty((*orders.shape, logs[0].shape[-1]))
     reverse = np.full(len(orders), scenario.direction == "reverse")
+    if labels.available is not None:
+        skip_unavailable(*logs, reverse, orders, labels.available, LOG_NEVER, 0.0)
     probabilities_of_draws(*logs, reverse, orders, proba)
     out = {}
     for place in range(len(PLACES)):
         for s in range(N_CATEGORIES):
             out[f"p{s} at x = {PLACES[place, 1]:g}"] = proba[:, s, N_ROWS + place]
     with np.errstate(divide="ignore"):
-        out["log-likelihood"] = np.log(proba[:, y, np.arange(N_ROWS)]).sum(axis=1)
+        out["log-likelihood"] = np.log(proba[:, labels.y, np.arange(N_ROWS)]).sum(axis=1)
     each = np.arange(len(orders))
     for stick in range(N_CATEGORIES - 1):
         own = {name: values[each, orders[:, stick]] for name, values in parameters.items()}
@@ -139,7 +180,10 @@ def quantities(
         for s in range(N_CATEGORIES):
             out[f"position of {s}"] = np.argmax(orders == s, axis=1).astype(float)
         on_a_stick = orders[:, -1] != 0
-        out["coef of 0 on a stick"] = np.where(on_a_stick, coef[:, 0, -1], 0.0)
+        out["coef of 0 on a stick"] = np.where(on_a_stick, coef[:, 0, X.shape[1] - 1], 0.0)
+    for k in range(scenario.n_covariates):  # of the first stick's category: generic or its own
+        own = X.shape[1] + k * N_CATEGORIES + orders[:, 0]
+        out[f"covariate {k}, stick 0"] = parameters["coef"][each, orders[:, 0], own]
     return out
 
 
@@ -178,10 +222,10 @@ def ranks_of(scenario: Scenario, replicates: range) -> Ranks:
     values, lags = [], []
     for replicate in replicates:
         rng = np.random.default_rng([scenario.seed, replicate])
-        order, parameters, y = simulate(scenario, model, rng)
+        order, parameters, labels = simulate(scenario, model, rng)
         once = {name: v[None] for name, v in parameters.items()}
-        truth = quantities(scenario, model, order[None], once, y)
-        draws = quantities(scenario, model, *draws_of(scenario, model, y, replicate), y)
+        truth = quantities(scenario, model, order[None], once, labels)
+        draws = quantities(scenario, model, *draws_of(scenario, model, labels, replicate), labels)
         names = list(draws)
         values.append([rank(float(truth[name][0]), draws[name], rng) for name in names])
         lags.append([_lag_one(draws[name]) for name in names])

@@ -12,6 +12,7 @@ import numpy as np
 from calibration.replicates import Scenario
 from pasb.binary import Logistic, Robit, Softplus
 from pasb.binary.binary_model import BinaryModel
+from pasb.binary.choice_logistic import ChoiceLogistic
 
 GUIDE = Path(__file__).parents[1] / "docs" / "binary_models.md"
 PRIOR: dict[str, Any] = {"shape": 3.0, "rate": 3.0}  # coefficients: t, 6 df, scale 1
@@ -53,6 +54,11 @@ def logistic_gibbs() -> BinaryModel:
 def logistic_normal() -> BinaryModel:
     """Normal coefficients."""
     return Logistic(precision=1.0)
+
+
+def choice() -> BinaryModel:
+    """A generic and a specific covariate of alternatives."""
+    return ChoiceLogistic(n_alternatives=3, generic=(True, False), **PRIOR)
 
 
 def robit() -> BinaryModel:
@@ -116,6 +122,26 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("logistic, reverse, marginal sticks, sampled order", logistic, 600, 4, "reverse"),
         *_four("logistic by Gibbs", logistic_gibbs, 300, 25, 10),
         Scenario("logistic, normal coefficients, sampled order", logistic_normal, 600, 4),
+        Scenario("logistic, random availability", logistic, 600, 4, patterns=True),
+        Scenario(
+            "logistic, random availability, reverse, fixed order",
+            logistic,
+            300,
+            3,
+            "reverse",
+            fixed=True,
+            patterns=True,
+        ),
+        Scenario("softplus, random availability", softplus_1_1, 200, 25, patterns=True),
+        Scenario("choice, covariates of alternatives", choice, 300, 12, n_covariates=2),
+        Scenario(
+            "choice, covariates of alternatives, random availability",
+            choice,
+            300,
+            12,
+            patterns=True,
+            n_covariates=2,
+        ),
         *_four("robit, 6 df", robit, 250, 4, 3),
         Scenario("robit, 6 df, by Gibbs, sampled order", robit_gibbs, 200, 30),
         *_four("probit", probit, 250, 4, 3),

@@ -68,9 +68,12 @@ def test_every_layer_is_listed():
         assert f"| `{name}` |" in TEXT, name
 
 
+SMALL = Softplus(n_experts=1, n_layers=1, moves="mixed", rate="shared")
+
 # the beginning of a row of the page's table, what its problem is, the number of a sweep
 LISTS = [
     ("softplus [^6]", {"model": Softplus(moves="mixed", rate="shared")}, 40),
+    ("softplus, small tables [^8]", {"model": SMALL, "annealed": True}, 40),
     ("logistic or robit, order inferred", {}, FULL_EVERY + 1),
     ("logistic or robit, order inferred", {"n_categories": 9}, FULL_EVERY + 1),
     ("the same, all other sweeps", {}, FULL_EVERY),
@@ -81,6 +84,11 @@ LISTS = [
     ("logistic or robit, fixed order", {"fixed_order": np.arange(3)}, FULL_EVERY + 1),
     ("the same, all other sweeps", {"fixed_order": np.arange(3)}, FULL_EVERY),
     ('`Logistic(moves="gibbs")`, order inferred', {"model": Logistic(moves="gibbs")}, 40),
+    (
+        "logistic or robit with a horseshoe prior",
+        {"model": Logistic(priors=[("normal", 0.0, 1.0), *[("horseshoe", 1.0)] * 2])},
+        40,
+    ),
     ('softplus with `moves="gibbs"`, support vector machine', {"model": Softplus()}, 40),
     ('`moves="gibbs"`, softplus', {"model": Softplus(), "fixed_order": np.arange(3)}, 40),
     ('`scheme="paper"`', {"scheme": "paper"}, 40),
@@ -91,11 +99,13 @@ LISTS = [
 @pytest.mark.parametrize(("row", "setting", "sweep"), LISTS)
 def test_the_lists_of_moves_are_those_that_run(row, setting, sweep):
     setting = {"n_categories": 3, "model": Logistic(), **setting}
-    n_categories = setting.pop("n_categories")
+    n_categories, annealed = setting.pop("n_categories"), setting.pop("annealed", False)
     rng = np.random.default_rng(0)
     table = np.column_stack([np.ones(60), rng.normal(size=(60, 2))])
     rows = Rows.of(table, np.arange(60) % n_categories, n_categories)
-    runs = Sweeper(Problem(rows, **setting), settling=20).moves_at(sweep)
+    problem = Problem(rows, **setting)
+    plans = problem.annealed() if annealed else None
+    runs = Sweeper(problem, settling=20, annealed=plans).moves_at(sweep)
     listed = re.findall(rf"^\| {re.escape(row)}[^|]*\| (.*) \|$", TEXT, flags=re.MULTILINE)
     found = [re.sub(r" \([^)]*\)", "", cell).split(", ") for cell in listed]
     assert [type(move).__name__ for move in runs] in found

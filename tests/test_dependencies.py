@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 MODULE_OF = {"scikit-learn": "sklearn", "cupy-cuda12x": "cupy", "numba-cuda": "numba_cuda"}
-OPTIONAL = ("plots", "files", "formula", "cuda")  # what users install beside the core
+OPTIONAL = ("plots", "files", "formula", "dask", "cuda")  # what users install beside the core
 
 
 def modules(requirements: Iterable[str]) -> set[str]:
@@ -30,7 +30,7 @@ def imported() -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module.split(".")[0])
-    return names - set(sys.stdlib_module_names) - {"pasb", "__future__"}
+    return names - set(sys.stdlib_module_names) - {"pasb", "__future__", "cupyx"}  # of cupy
 
 
 CORE = modules(PROJECT["dependencies"])

@@ -16,7 +16,7 @@ def blocks(name):
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/choice.md"])
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
@@ -50,9 +50,13 @@ def test_the_two_commands_are_there():
         "docs/method.md",
         "docs/trust.md",
         "docs/paper.md",
+        "docs/scale.md",
         "docs/serving.md",
         "docs/speed.md",
         "docs/calibration.md",
+        "docs/ensembles.md",
+        "docs/choice_tables.md",
+        "docs/choice.md",
     ],
 )
 def test_links_lead_somewhere(name):

@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "pasb"
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 400
 MOST_AT_THE_TOP = 12
-FOLDERS = ("plots", "cli", "posterior", "covariates", "storage")
+FOLDERS = ("plots", "cli", "report", "posterior", "covariates", "storage")
 OUTSIDE = sorted(path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py"))
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
 
@@ -83,8 +83,8 @@ def test_no_private_attribute_of_another_object(path):
 @pytest.mark.parametrize(
     ("folder", "above"),
     [
-        ("posterior", ("classifiers", "plots", "cli")),
-        ("covariates", ("posterior", "classifiers", "plots", "cli")),
+        ("posterior", ("classifiers", "plots", "report", "cli")),
+        ("covariates", ("posterior", "classifiers", "plots", "report", "cli")),
     ],
 )
 def test_layers(folder, above):

@@ -98,7 +98,7 @@ def softmax_sweep(
         padded[0, :n] = coef[s]
         linear_predictors(blocks, padded, eta[s : s + 1])
         key = stream_key(seed, chain, sweep, s, NO_EXPERT, PRECISIONS)
-        draw_precisions(coef[s], ard, shape, rate, key, precision[s])
+        draw_precisions(coef[s], (ard, shape, rate), key, precision[s])
     return fallbacks
 
 

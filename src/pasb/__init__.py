@@ -12,6 +12,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "StickBreakingClassifier": "pasb.classifiers.general",
+    "StickEnsembleClassifier": "pasb.classifiers.stick_ensemble",
     "StickLogisticClassifier": "pasb.classifiers.logistic_classifier",
     "StickRobitClassifier": "pasb.classifiers.robit_classifier",
     "StickSVMClassifier": "pasb.classifiers.svm_classifier",
@@ -19,11 +20,16 @@ _HOMES = {
     "SoftplusFeatures": "pasb.classifiers.features",
     "StackedSoftplusClassifier": "pasb.classifiers.stacked",
     "ConvergenceWarning": "pasb.errors",
+    "ModelReport": "pasb.report",
     "CustomBinary": "pasb.binary",
+    "Horseshoe": "pasb.covariates.named_priors",
     "Logistic": "pasb.binary",
+    "Normal": "pasb.covariates.named_priors",
     "Robit": "pasb.binary",
+    "RowBlocks": "pasb.engines.row_blocks",
     "Softplus": "pasb.binary",
     "SupportVector": "pasb.binary",
+    "StudentT": "pasb.covariates.named_priors",
     "TableEncoder": "pasb.covariates.table_encoder",
     "StackedPosterior": "pasb.posterior.stacked_posterior",
     "check_fit": "pasb.posterior.fit_check",
@@ -34,26 +40,36 @@ _HOMES = {
     "order_evidence": "pasb.classifiers.order_evidence",
     "save": "pasb.classifiers.model_file",
 }
-_MODULES = ("binary", "datasets", "effects", "orders", "plots", "sticks", "testing", "variates")
+_MODULES = (
+    *("binary", "choice", "datasets", "effects", "orders", "plots", "sticks", "testing"),
+    "variates",
+)
 
 __all__ = [
     "ConvergenceWarning",
     "CustomBinary",
+    "Horseshoe",
     "Logistic",
+    "ModelReport",
+    "Normal",
     "Robit",
+    "RowBlocks",
     "Softplus",
     "SoftplusClassifier",
     "SoftplusFeatures",
     "StackedPosterior",
     "StackedSoftplusClassifier",
     "StickBreakingClassifier",
+    "StickEnsembleClassifier",
     "StickLogisticClassifier",
     "StickRobitClassifier",
     "StickSVMClassifier",
+    "StudentT",
     "SupportVector",
     "TableEncoder",
     "binary",
     "check_fit",
+    "choice",
     "compare",
     "datasets",
     "effects",
@@ -80,13 +96,17 @@ if TYPE_CHECKING:
     from pasb.classifiers.robit_classifier import StickRobitClassifier
     from pasb.classifiers.softplus_classifier import SoftplusClassifier
     from pasb.classifiers.stacked import StackedSoftplusClassifier
+    from pasb.classifiers.stick_ensemble import StickEnsembleClassifier
     from pasb.classifiers.svm_classifier import StickSVMClassifier
     from pasb.classifiers.together import fit_together
+    from pasb.covariates.named_priors import Horseshoe, Normal, StudentT
     from pasb.covariates.table_encoder import TableEncoder
+    from pasb.engines.row_blocks import RowBlocks
     from pasb.errors import ConvergenceWarning
     from pasb.posterior.comparison import compare
     from pasb.posterior.fit_check import check_fit
     from pasb.posterior.stacked_posterior import StackedPosterior
+    from pasb.report import ModelReport
 
 
 def __getattr__(name: str):

@@ -27,10 +27,11 @@ FIXED = {"order": [2, 0, 1]}
 # (model, settings): the long ones first, and those that share kernels not side by side
 FITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("logistic", FIXED),
-    ("softplus", SMALL),
+    ("softplus", {**SMALL, "thin": 8}),  # sweeps enough to move between orders
     ("logistic", {}),
     ("svm", {"width": 1.0}),
     ("robit", {}),
+    ("logistic", {"engine": "blocks", "thin": 8}),  # as many sweeps as it takes to make all moves
     ("svm", {"kernel": "linear", "inclusion": None}),
     ("stacked", {**SMALL, "stack_sweeps": 4}),
 )

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.numerics.compiled import elementwise, kernel
+from pasb.numerics.row_groups import NO_GROUPS, Groups
 from pasb.numerics.vector import vector_exp
 
 Direction = Literal["forward", "reverse"]
@@ -31,40 +32,69 @@ FAILURE, SUCCESS, ABSENT, IMPUTED = 0, 1, 2, 3
 
 
 class Roles(NamedTuple):
-    """The roles of rows that stop at a stick, that go on, and that stopped before."""
+    """The roles of rows that stop at a stick, that go on, and that stopped before.
+
+    Rows to which the category of a stick is not available are not there, nor are those of that
+    category to which nothing behind it is available: they stop for certain. `groups` says which
+    these are (`pasb.numerics.row_groups`), as a plain tuple.
+    """
 
     stop: int
     go_on: int
     before: int
+    groups: tuple[NDArray[np.int64], NDArray[np.bool_]] = tuple(NO_GROUPS)  # type: ignore[assignment]
 
     @classmethod
-    def of(cls, direction: Direction, augmented: bool = False) -> Roles:
+    def of(cls, direction: Direction, augmented: bool = False, groups: Groups = NO_GROUPS) -> Roles:
         """Forward sticks stop on success; augmented ones impute what stopped before."""
         stop, go_on = accept_reject(SUCCESS, FAILURE, direction)
-        return cls(stop, go_on, IMPUTED if augmented else ABSENT)
+        return cls(
+            stop, go_on, IMPUTED if augmented else ABSENT, (groups.category, groups.available)
+        )
 
     def on_stick(self, order: NDArray[np.int64], stick: int) -> NDArray[np.int8]:
-        """The role of each category on a stick, counted from 0."""
-        out = np.empty(len(order), dtype=np.int8)
+        """The role of each group of rows on a stick, counted from 0."""
+        out = np.empty(len(self.groups[0]) or len(order), dtype=np.int8)
         assign_roles(order, stick, *self, out)
         return out
 
     def against(self, category: int, behind: NDArray[np.int64], n: int) -> NDArray[np.int8]:
-        """The role of each of `n` categories where some are behind a category, the rest absent."""
+        """The roles where some of `n` categories are behind a category, the rest absent."""
         everyone = np.arange(n)
         absent = everyone[~np.isin(everyone, behind) & (everyone != category)]
         return self.on_stick(np.concatenate([absent, [category], behind]), len(absent))
 
 
 @kernel
-def assign_roles(order, stick, stop, go_on, before, out):
-    """``out[s]`` becomes the role of category s on a stick of an order."""
-    for j in range(order.shape[0]):
-        out[order[j]] = before if j < stick else (stop if j == stick else go_on)
+def assign_roles(order, stick, stop, go_on, before, groups, out):
+    """``out[g]`` becomes the role of group g, a category if there are none, on a stick."""
+    category, available = groups
+    n = order.shape[0]
+    if category.shape[0] == 0:
+        for j in range(n):
+            out[order[j]] = before if j < stick else (stop if j == stick else go_on)
+        return
+    own = order[stick]
+    # told from all others, those before it count as behind it
+    first = 0 if before == go_on else stick + 1
+    place = np.empty(n, dtype=np.int64)
+    for j in range(n):
+        place[order[j]] = j
+    for g in range(category.shape[0]):
+        out[g] = ABSENT
+        if not available[g, own]:
+            continue
+        if category[g] != own:
+            out[g] = go_on if place[category[g]] > stick else before
+            continue
+        for j in range(first, n):
+            if j != stick and available[g, order[j]]:
+                out[g] = stop
+                break
 
 
 @kernel
-def roles_of_sticks(order, stop, go_on, before, out):
+def roles_of_sticks(order, stop, go_on, before, groups, out):
     """The roles on the first sticks of an order, one stick a row of `out`.
 
     With a row for the reference too, that is told from all others, as the printed algorithm does.
@@ -72,7 +102,7 @@ def roles_of_sticks(order, stop, go_on, before, out):
     n = order.shape[0]
     for stick in range(out.shape[0]):
         early = before if stick < n - 1 else go_on
-        assign_roles(order, stick, stop, go_on, early, out[stick])
+        assign_roles(order, stick, stop, go_on, early, groups, out[stick])
 
 
 @kernel
@@ -171,6 +201,29 @@ def probabilities_of_draws(log_success, log_failure, reverse, orders, out):
         for i in range(n_rows):
             p[i] = vector_exp(gone_on[i])
 
+
+@kernel
+def skip_unavailable(success, failure, reverse, orders, available, never, surely):
+    """Skip sticks of categories that a row does not have; the last one that it has is certain.
+
+    `success` and `failure` are (draws, sticks, rows) and changed in place: to `never` and `surely`,
+    which are 0 and 1 of probabilities. `available` is (rows, categories); rows beyond it stay as
+    they are. What categories that are not available get in the end has to be set to zero.
+    """
+    n_draws, n_sticks, _ = success.shape
+    for d in range(n_draws):
+        stop, go_on = (failure[d], success[d]) if reverse[d] else (success[d], failure[d])
+        for i in range(available.shape[0]):
+            some_behind = available[i, orders[d, n_sticks]]
+            for j in range(n_sticks - 1, -1, -1):
+                if not available[i, orders[d, j]]:
+                    stop[j, i], go_on[j, i] = never, surely
+                elif not some_behind:
+                    stop[j, i], go_on[j, i] = surely, never
+                    some_behind = True
+
+
+LOG_NEVER = -800.0  # a logarithm below those of all floats
 
 LEAST_PROBABILITY = 1e-307  # of a category, so that its logarithm is finite
 

@@ -30,7 +30,7 @@ def sampler():
 
 def log_posterior(own, signed):
     def value(b):
-        prior = coefficient_log_prior(np.array([b]), 1.0, *own.prior)
+        prior = coefficient_log_prior(np.array([b]), 1.0, own.regression[1])
         return log_expit(signed * b).sum() + prior
 
     return value

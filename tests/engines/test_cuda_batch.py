@@ -31,18 +31,24 @@ def engines():
     }
 
 
-def small_rows(n_rows: int = 7) -> Rows:
+def small_rows(n_rows: int = 7, some: bool = False) -> Rows:
+    """With `some`, not every category is available to every row."""
     rng = np.random.default_rng(0)
     X = np.column_stack([np.ones(n_rows), rng.normal(size=n_rows)])
-    return Rows.of(X, np.arange(n_rows) % 3, 3)
+    y = np.arange(n_rows) % 3
+    available = None
+    if some:
+        available = rng.random((n_rows, 3)) < 0.5
+        available[np.arange(n_rows), y] = True
+    return Rows.of(X, y, 3, available=available)
 
 
-def agree(engines, *, rate=8.0, n_sweeps=1, settles=False, **construction):
+def agree(engines, *, rate=8.0, n_sweeps=1, settles=False, some=False, **construction):
     """Sweep one chain on both, compare all of it, and return the guards of both."""
     from pasb.engines.softplus_arrays import BatchChain
 
     model = Softplus(n_experts=2, n_layers=2, rate=rate)
-    problem = Problem(small_rows(), model, swaps_only=True, **construction)
+    problem = Problem(small_rows(some=some), model, swaps_only=True, **construction)
     sweeper = Sweeper(problem, settling=n_sweeps if settles else 0)
     state = sweeper.start(Keys(5, 1, 0))
     batch = engines["batch"].SoftplusBatch([BatchChain(problem, 5, 1)], fits_reference=settles)
@@ -58,6 +64,29 @@ def agree(engines, *, rate=8.0, n_sweeps=1, settles=False, **construction):
     (guards,) = batch.take_guards()
     assert guards["bounded_precisions"] == sweeper.sampler.guards["bounded_precisions"]
     return guards
+
+
+@pytest.mark.parametrize("settles", [False, True])
+def test_rows_that_could_not_be_everything(engines, settles):
+    agree(engines, n_sweeps=2, some=True, settles=settles)
+
+
+def test_sticks_of_rows_that_could_not_be_everything(engines):
+    """Log-likelihoods of single sticks are those of the rows that are there."""
+    problem = Problem(small_rows(some=True), Softplus(n_experts=1, n_layers=1))
+    sticks = engines["sticks"].all_sticks(problem)
+    batch = engines["sticks"].StickBatch(sticks, seed=3, first=0)
+    values = batch.sweep(1)
+    parameters = batch.parameters()
+    sampler = problem.model.sampler(problem.rows)
+    for k, stick in enumerate(sticks):
+        own = {name: values[k].repeat(3, axis=0) for name, values in parameters.items()}
+        success, failure = np.empty((2, 3, problem.rows.n_groups))
+        sampler.log_sums(own, success, failure)
+        behind = np.flatnonzero(stick.later >> np.arange(3) & 1)
+        roles = problem.roles.against(stick.category, behind, 3)
+        expected = success[0][roles == 1].sum() + failure[0][roles == 0].sum()
+        assert values[k] == pytest.approx(expected, abs=1e-9)
 
 
 def test_reverse_augmented_sticks_with_precisions_at_their_bound(engines):

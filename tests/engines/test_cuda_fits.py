@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 X, Y = np.random.default_rng(0).normal(size=(9, 1)), np.arange(9) % 3
 TINY = {"n_experts": 1, "n_layers": 1, "n_chains": 1, "n_warmup": 2, "n_draws": 2}
-TINY |= {"random_state": 3, "progress": False, "moves": "gibbs"}  # all that a GPU has
+TINY |= {"random_state": 3, "progress": False, "moves": "gibbs"}
 SHORT = {**TINY, "n_warmup": 0, "n_draws": 1, "order": [2, 0, 1]}
 
 
@@ -69,6 +69,49 @@ def test_a_run_that_was_stopped_resumes(tmp_path):
     resumed.save(tmp_path / "model.pasb")
     again = load(tmp_path / "model.pasb")
     np.testing.assert_allclose(again.predict_proba(X), here.predict_proba(X))
+
+
+def test_a_run_goes_on_on_the_other_engine(tmp_path):
+    settings = {**SHORT, "n_draws": 2, "direction": "forward", "checkpoint": tmp_path / "run"}
+    stop = SoftplusClassifier(engine="cuda", callbacks=[lambda info: True], **settings)
+    assert stop.fit(X, Y).draws_.n_draws == 1
+    resumed = SoftplusClassifier(**settings).fit(X, Y)
+    assert_same(SoftplusClassifier(**settings | {"checkpoint": None}).fit(X, Y), resumed)
+
+
+def test_default_moves_are_those_of_the_cpu_and_resume(tmp_path, monkeypatch):
+    """Trajectories of few, long steps; a run that is stopped in the warm-up goes on bit by bit.
+
+    Paths between orders, which small tables have on a CPU alone, are left out.
+    """
+    monkeypatch.setattr("pasb.evidences.annealed.MOST_CATEGORIES", 0)
+    monkeypatch.setattr("pasb.numerics.adaptation.FIRST_STEP", 2.0)
+    settings = {**TINY, "moves": "auto", "direction": "reverse"}
+    here = SoftplusClassifier(**settings).fit(X, Y)
+    there = SoftplusClassifier(engine="cuda", **settings).fit(X, Y)
+    assert_same(here, there)
+    assert there.draws_.statistics["softplus_gradients"].min() > 0
+    assert there.draws_.statistics.keys() == here.draws_.statistics.keys()
+    for name, counts in there.draws_.statistics.items():
+        np.testing.assert_array_equal(counts, here.draws_.statistics[name])
+    settings |= {"engine": "cuda", "checkpoint": tmp_path / "run"}
+    SoftplusClassifier(callbacks=[lambda info: info.sweep == 1], **settings).fit(X, Y)
+    resumed = SoftplusClassifier(**settings).fit(X, Y)
+    for name, values in there.draws_.parameters.items():
+        np.testing.assert_array_equal(resumed.draws_.parameters[name], values)
+
+
+def test_a_metric_that_does_not_exist_ends_the_run(monkeypatch):
+    from pasb.engines.path_metric import PathMetrics
+
+    monkeypatch.setattr("pasb.numerics.adaptation.FIRST_STEP", 2.0)
+
+    def fail(*given):
+        raise np.linalg.LinAlgError("no metric")
+
+    monkeypatch.setattr(PathMetrics, "_factor", fail)
+    with pytest.raises(DivergenceError, match=r"chain 0 diverged at sweep 1 \(no metric\)"):
+        SoftplusClassifier(engine="cuda", **{**TINY, "moves": "mixed"}).fit(X, Y)
 
 
 def test_time_that_is_spent_keeps_what_was_drawn(monkeypatch):

@@ -15,13 +15,18 @@ import pasb.moves
 from pasb import StickBreakingClassifier
 from pasb.binary import Logistic, Softplus
 from pasb.binary.binary_model import Keys
+from pasb.binary.choice_logistic import ChoiceLogistic
 from pasb.moves.draw_reference import DrawReference
 from pasb.moves.fit_reference import FitReference
 from pasb.moves.gibbs import Gibbs
 from pasb.moves.mean_rate import MeanRate
 from pasb.moves.move import Move, State, Tally
+from pasb.moves.own_reference import OwnReference
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
+from pasb.moves.rescale import Rescale
+from pasb.moves.shared_gibbs import SharedGibbs
+from pasb.moves.shrinkage import Shrinkage
 from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
@@ -47,17 +52,24 @@ def every_move() -> list[type[Move]]:
 MOVES = every_move()
 moves = pytest.mark.parametrize("kind", MOVES, ids=lambda kind: kind.__name__)
 
+HORSESHOE = (("t", 4.0, 0.0, 2.0), *[("horseshoe", 1.0)] * 2)
 # among them they run every move; what a classifier is given, and what a problem is
 RUNS = {
     "inferred": ({}, {}),
     "printed": ({"scheme": "paper"}, {"scheme": "paper"}),
     "softplus": ({"binary": Softplus(n_experts=1, n_layers=1)},) * 2,
+    "horseshoe": ({"binary": Logistic(priors=HORSESHOE)},) * 2,
+    "choice": ({"binary": ChoiceLogistic(n_alternatives=3)},) * 2,
     "mixed": ({"binary": Softplus(n_experts=1, n_layers=1, moves="mixed", rate="shared")},) * 2,
 }
 KEEP_THE_ORDER = {
     SoftplusTrajectory,
     MeanRate,
+    Rescale,
     Gibbs,
+    SharedGibbs,
+    Shrinkage,
+    OwnReference,
     Tabulate,
     Refresh,
     PseudoPrior,
@@ -65,7 +77,7 @@ KEEP_THE_ORDER = {
     FitReference,
 }
 KEEP_THE_PARAMETERS = {Swap, Tabulate}
-ONLY_THE_REFERENCE = {PseudoPrior, DrawReference, FitReference}
+ONLY_THE_REFERENCE = {PseudoPrior, DrawReference, FitReference, OwnReference}
 
 
 def data():
@@ -83,7 +95,8 @@ def sweepers():
     for _, construction in RUNS.values():
         construction = dict(construction)
         model = construction.pop("binary", Logistic())
-        yield Sweeper(Problem(rows, model, **construction))
+        problem = Problem(rows, model, **construction)
+        yield Sweeper(problem, annealed=problem.annealed())
 
 
 def moves_of(sweeper):

@@ -230,7 +230,7 @@ class TestMistakes:
             return right(self, own, *rest)
 
         monkeypatch.setattr(SoftplusTrajectory, "_follow", wrong)
-        found = deviation(MODELS["shared"], 1000, 1, fixed=True, sweeper=Alone)
+        found = deviation(MODELS["shared"], 1500, 1, fixed=True, sweeper=Alone)
         assert found.z > 5
 
     def test_a_mean_rate_from_the_wrong_prior(self, monkeypatch):

@@ -68,7 +68,7 @@ def test_the_map_is_that_of_the_input(pipe, frame):
     """The colours are those of the pipeline's own predictions, at the typical value of the rest."""
     X, y = frame
     ax = plots.probability_map(pipe, X, y, features=("height", "width"), resolution=9)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height", "width")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("height\nat soil = sand", "width")
     left, right, low, high = ax.images[0].get_extent()
     columns = {
         "height": np.tile(np.linspace(left, right, 9), 9),

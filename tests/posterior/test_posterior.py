@@ -191,7 +191,7 @@ class TestExport:
 class TestSummary:
     def test_rows_and_columns(self, fitted):
         table = fitted.summary()
-        names = "stick class against probability feature mean sd lower upper rhat ess"
+        names = "stick class against probability feature mean sd lower upper rhat ess prior"
         assert list(table.columns) == names.split()
         assert table["stick"].tolist() == [1, 1, 1, 2, 2, 2]
         assert table["class"].tolist() == np.repeat(fitted.order_[:-1], 3).tolist()

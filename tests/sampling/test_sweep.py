@@ -17,7 +17,7 @@ from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import FULL_EVERY, Sweeper
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=5e-7)
 @pytest.mark.parametrize("sticks", ["marginal", "augmented"])
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize("counts", [(6, 1, 3), (4, 2, 1, 3)])

@@ -150,9 +150,9 @@ def narrow_log_density(packed, at):
 
 
 @kernel
-def log_weight(packed, at, ard, shape, rate):
+def log_weight(packed, at, prior):
     """Log of prior over proposal, up to a constant that depends on the size only."""
-    return coefficient_log_prior(at, 1.0, ard, shape, rate) - gaussian_log_density(packed, at)
+    return coefficient_log_prior(at, 1.0, prior) - gaussian_log_density(packed, at)
 
 
 @summing

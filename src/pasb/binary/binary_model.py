@@ -144,6 +144,9 @@ class Approximable(ABC):
     of a category then depend by their full conditional.
     """
 
+    #: whether changing the sign of the coefficients trades success for failure, prior included
+    symmetric: bool = True
+
     @abstractmethod
     def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:
         """Normal approximation to the posterior of the coefficients given roles of the rows."""

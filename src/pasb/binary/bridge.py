@@ -112,7 +112,7 @@ def log_rest(prior, gaussian, coef, sums, vectors):
     """Log of posterior over approximation, at the position in `vectors`, that of `coef`."""
     n = coef.shape[0]
     log_determinant = unpacked(gaussian)[3]
-    log_posterior = np.sum(sums) + coefficient_log_prior(coef, 1.0, *prior)
+    log_posterior = np.sum(sums) + coefficient_log_prior(coef, 1.0, prior)
     log_posterior += log_rise(bend_of(gaussian), coef)
     distance = product(vectors[0, :n], vectors[1, :n])
     return log_posterior + 0.5 * (distance - log_determinant + n * math.log(2 * math.pi))

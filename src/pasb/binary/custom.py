@@ -179,9 +179,10 @@ class CustomSampler(BinarySampler):
             )
         self.model = model
         self.n_categories, self.n_columns = rows.n_categories, rows.n_columns
+        self.n_groups = rows.n_groups
         used = rows.weights > 0
         self.X = unblocked(rows.blocks, rows.n_rows, rows.n_columns)[used]
-        self.weights, self.categories = rows.weights[used], rows.categories[used]
+        self.weights, self.groups = rows.weights[used], rows.group_of_rows[used]
         self.guards: dict[str, int] = {}
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
@@ -199,7 +200,7 @@ class CustomSampler(BinarySampler):
     ) -> None:
         rng = _rng(keys, stick, UPDATE)
         one = {name: values[category].copy() for name, values in parameters.items()}
-        part = roles[self.categories]
+        part = roles[self.groups]
         used = part != ABSENT
         part, X = part[used], self.X[used]
         labels = (part == SUCCESS).astype(np.float64)
@@ -220,7 +221,7 @@ class CustomSampler(BinarySampler):
         for j in range(self.n_categories):
             one = {name: values[j] for name, values in parameters.items()}
             for out, logs in zip((success, failure), self._logs(one, self.X), strict=True):
-                out[j] = np.bincount(self.categories, self.weights * logs, self.n_categories)
+                out[j] = np.bincount(self.groups, self.weights * logs, self.n_groups)
 
     def _logs(self, one: Parameters, X: NDArray[np.float64]) -> Logs:
         logs = self.model.log_success_and_failure(one, X)

@@ -23,6 +23,7 @@ from pasb.binary.bent_normal import (
     unpacked,
 )
 from pasb.binary.coefficient_prior import CoefficientPrior
+from pasb.binary.column_priors import ColumnPriors
 from pasb.binary.linear_kernels import LinearSpace
 from pasb.binary.robit_kernels import newton_terms as robit_terms
 from pasb.binary.t_link import LOGISTIC, logistic_link
@@ -66,7 +67,7 @@ class Laplace(NamedTuple):
 def laplace_logistic(
     rows: Rows,
     roles: NDArray[np.int8],
-    prior: CoefficientPrior,
+    prior: CoefficientPrior | ColumnPriors,
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
     """`laplace` for a logistic regression."""
@@ -76,7 +77,7 @@ def laplace_logistic(
 def laplace(
     rows: Rows,
     roles: NDArray[np.int8],
-    prior: CoefficientPrior,
+    prior: CoefficientPrior | ColumnPriors,
     link: tuple[float, float, NDArray],
     start: NDArray[np.float64] | None = None,
     tolerance: float = 1e-5,
@@ -93,7 +94,7 @@ def laplace(
     rows : Rows
     roles : array of shape (n_categories,)
         What the rows of each category are.
-    prior : CoefficientPrior
+    prior : CoefficientPrior or ColumnPriors
     link : tuple
         See `pasb.binary.t_link`.
     start : array of shape (n_columns,), optional
@@ -112,7 +113,7 @@ def _climb(
     rows: Rows,
     roles: NDArray[np.int8],
     work: tuple[NDArray, ...],
-    prior: CoefficientPrior,
+    prior: CoefficientPrior | ColumnPriors,
     link: tuple[float, float, NDArray],
     start: NDArray[np.float64] | None,
     tolerance: float,
@@ -132,7 +133,7 @@ def _climb(
     for _ in range(200):
         weighted_gram(rows.blocks, curvature, residual, used, scratch, gram, linear)
         alpha = prior.precision_at(beta)
-        gradient = linear[:n] - alpha * beta
+        gradient = linear[:n] - prior.pull(beta, alpha)
         _factorise(gram[:n, :n], alpha, scale, factor)
         solve(scale, factor, gradient, step)
         decrement = 0.5 * float(gradient @ step)

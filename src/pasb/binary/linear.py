@@ -7,17 +7,23 @@ predictors; they differ in the link and in the update.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Approximable, BinaryModel, Keys, Parameters
 from pasb.binary.coefficient_prior import CoefficientPrior
+from pasb.binary.column_priors import (
+    ColumnPriors,
+    check_priors,
+    draw_horseshoe,
+    draw_shrinkage,
+)
 from pasb.binary.laplace import Laplace, laplace
 from pasb.binary.linear_kernels import (
     COEFFICIENTS,
@@ -32,8 +38,11 @@ from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.scout import Scout, scout
 from pasb.binary.side_by_side import exponentials_of, stick_predictors, vector_blocks
 from pasb.binary.stretch import stretch
+from pasb.binary.wide import is_wide
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
+
+SHRINKAGE = np.int64(17)  # layer of the stream
 
 # mypy: disable-error-code="call-arg"
 
@@ -43,12 +52,12 @@ class LinearModel(BinaryModel):
 
     kept = ("coef",)
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
-    symmetric = True
 
     precision: float | str
     shape: float
     rate: float
     moves: str
+    priors: Sequence[Sequence[Any]] | None
 
     @abstractmethod
     def link(self, eta: NDArray[np.float64], log_failure: NDArray[np.float64]) -> None:
@@ -59,8 +68,14 @@ class LinearModel(BinaryModel):
         return self.moves == "mixed"
 
     @property
-    def prior(self) -> CoefficientPrior:
-        """The prior distribution of a coefficient, its precision integrated out."""
+    def symmetric(self) -> bool:  # type: ignore[override]  # noqa: D102
+        return self.prior.symmetric
+
+    @property
+    def prior(self) -> CoefficientPrior | ColumnPriors:
+        """The prior distribution of the coefficients, their precisions integrated out."""
+        if self.priors is not None:
+            return ColumnPriors.of(self.priors)
         return CoefficientPrior.of(self.precision, self.shape, self.rate)
 
     def check(self) -> None:  # noqa: D102
@@ -73,13 +88,22 @@ class LinearModel(BinaryModel):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
         if self.moves not in ("mixed", "gibbs"):
             raise ValueError(f"moves must be 'mixed' or 'gibbs', not {self.moves!r}")
+        if self.priors is not None:
+            check_priors(self.priors)
 
     def shapes(self, n_columns: int) -> dict[str, tuple[int, ...]]:  # noqa: D102
         return {"coef": (n_columns,)}
 
     def simulate(self, n_columns: int, rng: np.random.Generator) -> Parameters:  # noqa: D102
-        alpha = self.prior.simulate(n_columns, rng)
-        return {"coef": rng.standard_normal(n_columns) / np.sqrt(alpha), "precision": alpha}
+        prior, more = self.prior, {}
+        if isinstance(prior, ColumnPriors) and prior.shrinks:
+            prior, shrinkage = prior.simulate_shrinkage(rng)
+            more = {"rate": prior.rate, "shrinkage": shrinkage}
+        alpha = prior.simulate(n_columns, rng)
+        coef = rng.standard_normal(n_columns) / np.sqrt(alpha)
+        if isinstance(prior, ColumnPriors):
+            coef += prior.location
+        return {"coef": coef, "precision": alpha, **more}
 
     def log_probabilities(  # noqa: D102
         self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
@@ -125,12 +149,25 @@ class LinearSampler(PrecisionSampler, Approximable):
         self.rows = rows
         self.link = link  # as compiled code is told of it
         self.table = (rows.blocks, rows.weights, rows.bounds)
-        self.prior = model.prior
+        self.prior: Any = model.prior  # CoefficientPrior or ColumnPriors
+        self.symmetric = self.prior.symmetric
+        # the wide draw knows no locations
+        self.is_wide = is_wide(rows) and isinstance(self.prior, CoefficientPrior)
         self.n_stretches = 2 if model.moves == "mixed" else 0
         self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "skipped_whole_orders": 0}
         self.counted = np.zeros(len(self.statistics), dtype=np.int64)
         # as compiled code takes them; see `pasb.binary.linear_kernels`
         self.regression = self.table, tuple(self.prior), self.link
+        self.shrinks = isinstance(self.prior, ColumnPriors) and self.prior.shrinks
+        self.rates = np.zeros((0, 0))  # where it does, those of each category
+        if isinstance(self.prior, ColumnPriors):
+            if len(self.prior.kind) != rows.n_columns:
+                raise ValueError(
+                    f"priors must hold a prior for each of the {rows.n_columns} columns, the "
+                    f"constant first; there are {len(self.prior.kind)}"
+                )
+            if self.shrinks:
+                self.rates = np.tile(self.prior.rate, (rows.n_categories, 1))
 
     def reserve(self, n_threads: int) -> None:  # noqa: D102
         self.rows.spaces.reserve("linear", n_threads, self._make_space)
@@ -140,7 +177,14 @@ class LinearSampler(PrecisionSampler, Approximable):
         return self.rows.spaces.lent("linear", self._make_space)
 
     def _make_space(self) -> LinearSpace:
-        return LinearSpace.of(self.rows)
+        return LinearSpace.of(self.rows, squares=not self.is_wide)
+
+    def regression_of(self, category: int) -> tuple:
+        """Rows, prior and link, with the prior that the coefficients of a category now have."""
+        if not self.shrinks:
+            return self.regression
+        prior = self.prior._replace(rate=self.rates[category])
+        return self.table, tuple(prior), self.link
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)
@@ -148,10 +192,15 @@ class LinearSampler(PrecisionSampler, Approximable):
         for s in range(shape[0]):
             standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
-        return {"coef": coef, "precision": np.full(shape, self.prior.shape / self.prior.rate)}
+        parameters = {"coef": coef, "precision": np.tile(self.prior.start(shape[1]), (shape[0], 1))}
+        if self.shrinks:
+            ones = np.full((shape[0], 2), self.prior.horseshoe_scale**-2)
+            parameters |= {"rate": self.rates.copy(), "shrinkage": ones}
+        return parameters
 
     def resume(self, parameters: Parameters) -> None:  # noqa: D102
-        pass  # nothing is kept beside the parameters
+        if self.shrinks:
+            self.rates[:] = parameters["rate"]
 
     def log_sum_tasks(  # noqa: D102
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
@@ -182,6 +231,7 @@ class LinearSampler(PrecisionSampler, Approximable):
 
     def stretch_and_draw_precisions(
         self,
+        regression: tuple,
         space: LinearSpace,
         roles: NDArray[np.int8],
         keys: Keys,
@@ -193,9 +243,23 @@ class LinearSampler(PrecisionSampler, Approximable):
         if self.n_stretches > 0:
             key = keys.at(stick, layer=STRETCH)
             vectors = space.work[-1], space.pair[0]
-            accepted = stretch(self.regression, *vectors, roles, self.n_stretches, key, coef)
+            accepted = stretch(regression, *vectors, roles, self.n_stretches, key, coef)
             self.add_counts(self.n_stretches, accepted)
-        draw_precisions(coef, *self.prior, keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, regression[1], keys.at(stick, layer=PRECISIONS), alpha)
+
+    def draw_shrinkage(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
+        """Rates of a horseshoe given the coefficients and precisions of a category on a stick."""
+        key, scale = keys.at(stick, layer=SHRINKAGE), self.prior.horseshoe_scale
+        own = [parameters[name][category] for name in ("rate", "precision", "shrinkage")]
+        draw_shrinkage(parameters["coef"][category], self.prior.kind, scale, key, *own)
+        self.rates[category] = parameters["rate"][category]
+
+    def draw_horseshoe(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
+        """Rates of a horseshoe from their prior."""
+        key, scale = keys.at(stick, layer=SHRINKAGE), self.prior.horseshoe_scale
+        own = [parameters[name][category] for name in ("rate", "shrinkage")]
+        draw_horseshoe(self.prior.kind, scale, key, *own)
+        self.rates[category] = parameters["rate"][category]
 
     def approximate(self, roles: NDArray[np.int8], start: NDArray[np.float64] | None) -> Laplace:  # noqa: D102
         return laplace(self.rows, roles, self.prior, self.link, start)
@@ -206,12 +270,15 @@ class LinearSampler(PrecisionSampler, Approximable):
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         standard_normals(keys.at(stick, layer=COEFFICIENTS), coef)
-        if self.prior.ard:
-            # the conditional given no coefficient at all
-            shape, nothing = self.prior.shape - 0.5, np.zeros_like(coef)
-            key = keys.at(stick, layer=PRECISIONS)
-            draw_precisions(nothing, True, shape, self.prior.rate, key, alpha)
+        if self.shrinks:
+            self.draw_horseshoe(parameters, category, stick, keys)
+        # the conditional given no coefficient at all
+        prior = type(self.prior)(*self.regression_of(category)[1])
+        nothing = prior._replace(shape=prior.shape - 0.5)
+        centre = prior.location if isinstance(prior, ColumnPriors) else np.zeros_like(coef)
+        draw_precisions(centre, tuple(nothing), keys.at(stick, layer=PRECISIONS), alpha)
         coef /= np.sqrt(alpha)
+        coef += centre
 
 
 def positive(value) -> bool:

@@ -11,8 +11,8 @@ tuple or one by one, that of a named tuple of them in twice that. The tuples are
 
 ``regression = (table, prior, link)``
     ``table = (blocks, weights, bounds)`` of `pasb.numerics.rows.Rows`; ``prior = (ard, shape,
-    rate)`` of `pasb.binary.coefficient_prior`; ``link = (df, constant, pieces)`` of
-    `pasb.binary.t_link`;
+    rate)`` or ``(kind, shape, rate, location)``, see `pasb.binary.coefficient_prior`;
+    ``link = (df, constant, pieces)`` of `pasb.binary.t_link`;
 ``work = (latents, linear_weights, used, scratch, gram, linear, scale, factor, padded_coef)``
     the work space of an update, see `LinearSpace`;
 ``keys = (seed, chain, sweep)``
@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.coefficient_prior import NORMAL
 from pasb.binary.precisions import within_bounds
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
@@ -55,7 +56,7 @@ class LinearSpace(NamedTuple):
     proposed : tuple of arrays
         For proposed coefficients of up to two sticks: the coefficients (2, padded columns), the
         linear predictors of one of them (in `pair`), and their rows of the order table, logs of
-        stopping and of going on, both (2, n_categories).
+        stopping and of going on, both (2, n_groups).
     """
 
     pair: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -63,23 +64,24 @@ class LinearSpace(NamedTuple):
     proposed: tuple[NDArray[np.float64], ...]
 
     @classmethod
-    def of(cls, rows: Rows) -> LinearSpace:
-        """Make one."""
+    def of(cls, rows: Rows, squares: bool = True) -> LinearSpace:
+        """Make one; without `squares`, there is no room for a Gram matrix and its factor."""
         n_blocks, n_padded, _ = rows.blocks.shape
         n = rows.n_columns
+        side, own = (n_padded, n) if squares else (0, 0)
         # by themselves they fit where the preparation of the table left vectors of that size free
         pair = (np.zeros(n_blocks * BLOCK), np.zeros(n_blocks * BLOCK))
         work = (
             *pair,
             np.zeros(n_blocks, dtype=np.bool_),
             np.zeros((n_padded, BLOCK)),
-            np.zeros((n_padded, n_padded)),
+            np.zeros((side, side)),
             np.zeros(n_padded),
             np.zeros(n),
-            np.zeros((n, n)),
+            np.zeros((own, own)),
             np.zeros(n_padded),
         )
-        sizes = n_padded, rows.n_categories, rows.n_categories
+        sizes = n_padded, rows.n_groups, rows.n_groups
         coef, accept, reject = (np.zeros((2, size)) for size in sizes)
         return cls(pair, work, (coef, pair[0], accept, reject))
 
@@ -98,27 +100,41 @@ def present_predictors(blocks, bounds, roles, padded_coef, out):
 
 
 @kernel
-def centre_half(blocks, work, precision, key, coef):
+def centre_half(blocks, prior, work, precision, key, coef):
     """Draw `coef` given the sums of a row half; False if that took a QR of the rows."""
     latents, linear_weights, _, _, gram, linear, scale, factor, _ = work
     n = coef.shape[0]
     for v in range(n):
         gram[v, v] += precision[v]
+    if len(prior) == 4:
+        for v in range(n):
+            linear[v] += precision[v] * prior[3][v]
     if draw_from_precision(gram[:n, :n], linear[:n], key, scale, factor, coef):
         return True
     centre = np.zeros(n)
+    if len(prior) == 4:
+        centre[:] = prior[3]
     draw_by_qr(blocks, latents, linear_weights, precision, centre, key, scale, coef)
     return False
 
 
 @kernel
-def draw_precisions(coef, ard, shape, rate, key, precision):
-    """alpha_v ~ Gamma(shape + 1/2, rate + b_v^2 / 2), unless it is fixed."""
-    if not ard:
-        return
-    for v in range(coef.shape[0]):
-        draw, _ = gamma(open_stream(key, v), shape + 0.5)
-        precision[v] = within_bounds(draw / (rate + 0.5 * coef[v] * coef[v]))
+def draw_precisions(coef, prior, key, precision):
+    """alpha_v ~ Gamma(shape + 1/2, rate + (b_v - location)^2 / 2), unless it is fixed."""
+    if len(prior) == 3:
+        ard, shape, rate = prior
+        if not ard:
+            return
+        for v in range(coef.shape[0]):
+            draw, _ = gamma(open_stream(key, v), shape + 0.5)
+            precision[v] = within_bounds(draw / (rate + 0.5 * coef[v] * coef[v]))
+    else:
+        kind, shapes, rates, location = prior
+        for v in range(coef.shape[0]):
+            if kind[v] != NORMAL:
+                away = coef[v] - location[v]
+                draw, _ = gamma(open_stream(key, v), shapes[v] + 0.5)
+                precision[v] = within_bounds(draw / (rates[v] + 0.5 * away * away))
 
 
 @kernel

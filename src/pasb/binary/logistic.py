@@ -10,14 +10,19 @@ section 3 of the paper).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler
-from pasb.binary.logistic_kernels import gibbs_step, log_success_and_failure
+from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS
+from pasb.binary.logistic_kernels import gibbs_step, latents_alone, log_success_and_failure
 from pasb.binary.side_by_side import logistic_probabilities
 from pasb.binary.t_link import logistic_link
+from pasb.binary.wide import draw_wide
 from pasb.numerics.rows import Rows
 
 # mypy: disable-error-code="call-arg"
@@ -42,6 +47,10 @@ class Logistic(LinearModel):
         approximations, for coefficients alone and together with the order; where the order is
         fixed or there are at most eight classes, most sweeps are Hamiltonian trajectories
         that these approximations whiten. Both are exact.
+    priors : sequence of tuples or None, default=None
+        A prior for each column, the constant first, in the place of `precision`, `shape` and
+        `rate`: ``("normal", location, scale)``, ``("t", df, location, scale)`` or
+        ``("horseshoe", scale)``.
     """
 
     def __init__(
@@ -51,11 +60,13 @@ class Logistic(LinearModel):
         shape: float = 2.0,
         rate: float = 8.0,
         moves: str = "mixed",
+        priors: Sequence[Sequence[Any]] | None = None,
     ):
         self.precision = precision
         self.shape = shape
         self.rate = rate
         self.moves = moves
+        self.priors = priors
 
     def sampler(self, rows: Rows) -> LogisticSampler:  # noqa: D102
         return LogisticSampler(self, rows)
@@ -78,6 +89,12 @@ class LogisticSampler(LinearSampler):
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         with self.space() as space:
-            drawn = gibbs_step(self.table, space.work, roles, alpha, *keys, stick, coef)
+            regression = self.regression_of(category)
+            if self.is_wide:
+                latents_alone(self.table, space.work, roles, keys.at(stick, layer=LATENTS), coef)
+                key = keys.at(stick, layer=COEFFICIENTS)
+                drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)
+            else:
+                drawn = gibbs_step(regression, space.work, roles, alpha, *keys, stick, coef)
             self.count("qr_fallbacks", not drawn)
-            self.stretch_and_draw_precisions(space, roles, keys, stick, coef, alpha)
+            self.stretch_and_draw_precisions(regression, space, roles, keys, stick, coef, alpha)

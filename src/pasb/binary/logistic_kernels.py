@@ -19,12 +19,13 @@ from pasb.variates.scalar import open_stream, polya_gamma, stream_key, uniform
 
 
 @kernel
-def gibbs_step(table, work, roles, precision, seed, chain, sweep, stick, coef):
+def gibbs_step(regression, work, roles, precision, seed, chain, sweep, stick, coef):
     """Draw latents given `coef`, then `coef` given the latents; False if that took a QR."""
+    table, prior, _ = regression
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
     row_half(table, work, roles, key, coef)
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
-    return centre_half(table[0], work, precision, key, coef)
+    return centre_half(table[0], prior, work, precision, key, coef)
 
 
 @kernel
@@ -36,6 +37,16 @@ def row_half(table, work, roles, key, coef):
     present_predictors(blocks, bounds, roles, padded_coef, latents)
     draw_latents(weights, bounds, roles, key, latents, linear_weights, used)
     weighted_gram(blocks, latents, linear_weights, used, scratch, gram, linear)
+
+
+@kernel
+def latents_alone(table, work, roles, key, coef):
+    """The latents of `row_half` without their sums."""
+    blocks, weights, bounds = table
+    latents, linear_weights, used, padded_coef = work[0], work[1], work[2], work[8]
+    padded_coef[: coef.shape[0]] = coef
+    present_predictors(blocks, bounds, roles, padded_coef, latents)
+    draw_latents(weights, bounds, roles, key, latents, linear_weights, used)
 
 
 @kernel

@@ -11,13 +11,23 @@ Chib 1993; Liu 2004). Drawing z_i before w_i, not given the last w_i, mixes bett
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.linear import LinearModel, LinearSampler, positive
-from pasb.binary.robit_kernels import LARGEST_DF, gibbs_step, log_success_and_failure
+from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS
+from pasb.binary.robit_kernels import (
+    LARGEST_DF,
+    gibbs_step,
+    latents_alone,
+    log_success_and_failure,
+)
 from pasb.binary.t_link import t_link
+from pasb.binary.wide import draw_wide
 from pasb.numerics.rows import Rows
 
 # mypy: disable-error-code="call-arg"
@@ -46,6 +56,10 @@ class Robit(LinearModel):
         for coefficients alone and together with the order; where the order is fixed or there
         are at most eight classes, most sweeps are Hamiltonian trajectories that these
         approximations whiten. Both are exact.
+    priors : sequence of tuples or None, default=None
+        A prior for each column, the constant first, in the place of `precision`, `shape` and
+        `rate`: ``("normal", location, scale)``, ``("t", df, location, scale)`` or
+        ``("horseshoe", scale)``.
 
     Notes
     -----
@@ -61,12 +75,14 @@ class Robit(LinearModel):
         shape: float = 2.0,
         rate: float = 8.0,
         moves: str = "mixed",
+        priors: Sequence[Sequence[Any]] | None = None,
     ):
         self.df = df
         self.precision = precision
         self.shape = shape
         self.rate = rate
         self.moves = moves
+        self.priors = priors
 
     def check(self) -> None:  # noqa: D102
         if not (positive(self.df) or self.df == np.inf) or LARGEST_DF < self.df < np.inf:
@@ -99,7 +115,13 @@ class RobitSampler(LinearSampler):
     ) -> None:
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
         with self.space() as space:
-            rest = self.link[0], roles, alpha, *keys, stick, coef
-            drawn = gibbs_step(self.table, space.work, *rest)
+            regression = self.regression_of(category)
+            if self.is_wide:
+                task = self.table, space.work, self.link[0], roles
+                latents_alone(*task, keys.at(stick, layer=LATENTS), coef)
+                key = keys.at(stick, layer=COEFFICIENTS)
+                drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)
+            else:
+                drawn = gibbs_step(regression, space.work, roles, alpha, *keys, stick, coef)
             self.count("qr_fallbacks", not drawn)
-            self.stretch_and_draw_precisions(space, roles, keys, stick, coef, alpha)
+            self.stretch_and_draw_precisions(regression, space, roles, keys, stick, coef, alpha)

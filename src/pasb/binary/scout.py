@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pasb.binary.bent_normal import pack, unpacked
 from pasb.binary.bridge import bridge
 from pasb.binary.coefficient_prior import CoefficientPrior, coefficient_log_prior
+from pasb.binary.column_priors import ColumnPriors
 from pasb.binary.slopes import slopes
 from pasb.binary.travel import STEPS, enough_steps, travel, travel_space
 from pasb.numerics.compiled import kernel
@@ -121,7 +122,7 @@ class _Stick(NamedTuple):
 def scout(
     rows: Rows,
     roles: NDArray[np.int8],
-    prior: CoefficientPrior,
+    prior: CoefficientPrior | ColumnPriors,
     link: tuple[float, float, NDArray],
     first: NDArray[np.float64],
 ) -> Scout:
@@ -132,7 +133,7 @@ def scout(
     rows : Rows
     roles : array of shape (n_categories,)
         What the rows of each category are.
-    prior : CoefficientPrior
+    prior : CoefficientPrior or ColumnPriors
     link : tuple
         See `pasb.binary.t_link`.
     first : array
@@ -148,7 +149,7 @@ def scout(
     coef = np.zeros(rows.blocks.shape[1])
     coef[:n] = unpacked(first)[0]
     narrow = covariance_of(first)
-    most_bent = 1 / math.sqrt(prior.rate / prior.shape)
+    most_bent = 1 / prior.scale
     n_steps = int(enough_steps(regression, first, roles, stick.work))
     now, before = first, (first, n_steps)
     kept = np.tile(coef[:n], (N_BRIDGES, 1))  # the draws of the last phase that went well
@@ -173,7 +174,9 @@ def scout(
         n_steps = stick.enough_steps(now, draws)
         if phase == 0 and now is first and least < CLOSE:
             break  # the first one is good
-    constant = prior.log_density(np.zeros(n)) - coefficient_log_prior(np.zeros(n), 1.0, *prior)
+    constant = prior.log_density(np.zeros(n)) - coefficient_log_prior(
+        np.zeros(n), 1.0, tuple(prior)
+    )
     n_leaps, evidence = stick.enough_leaps(now, kept, n_steps)
     now = now.copy()
     now[-1] = evidence + constant

@@ -7,6 +7,7 @@ category, the sum of the logs that the order table needs.
 
 from __future__ import annotations
 
+from pasb.binary.coefficient_prior import subtract_pull
 from pasb.binary.robit_kernels import residuals_and_sum, sum_alone
 from pasb.binary.t_link import LOGISTIC
 from pasb.numerics.compiled import elementwise, kernel, summing
@@ -82,7 +83,7 @@ def slopes(regression, roles, coef, eta, residual, slope, sums):
     `coef`, padded, and `slope` have an entry for every column of the blocks; `eta` and
     `residual` are work space for one block.
     """
-    (blocks, weights, bounds), (ard, shape, rate), link = regression
+    (blocks, weights, bounds), prior, link = regression
     slope[:] = 0.0
     sums[:] = 0.0
     for k in range(blocks.shape[0]):
@@ -105,9 +106,7 @@ def slopes(regression, roles, coef, eta, residual, slope, sums):
                 sums[s] += residuals_and_sum(eta[a:b], h, sign, *link, residual[a:b])
         if predicted:
             _add_products(blocks[k], residual, slope)
-    for v in range(coef.shape[0]):
-        precision = (shape + 0.5) / (rate + 0.5 * coef[v] * coef[v]) if ard else shape / rate
-        slope[v] -= precision * coef[v]
+    subtract_pull(coef, prior, slope)
 
 
 @kernel

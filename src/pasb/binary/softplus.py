@@ -63,6 +63,7 @@ from pasb.binary.softplus_prior import (
     LEAST_PRECISION,
     LEAST_RATE,
     MEAN_RATE_PRIOR,
+    MOST_MEAN_RATE,
 )
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.numerics.adaptation import first_record
@@ -234,7 +235,9 @@ class Softplus(BinaryModel):
         if not self.shares_rate:
             return 0.0
         shape, rate = MEAN_RATE_PRIOR
-        return 1 / max(rng.gamma(shape, 1 / rate), LEAST_RATE)
+        while (inverse := rng.gamma(shape, 1 / rate)) < 1 / MOST_MEAN_RATE:
+            pass
+        return 1 / inverse
 
     def _simulate(self, n_columns: int, rng: np.random.Generator, mean_rate: float) -> Parameters:
         n_experts, n_layers = int(self.n_experts), int(self.n_layers)

@@ -82,11 +82,11 @@ def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
         curvature, diagonal = np.zeros((*shape, shape[1])), np.zeros(n)
         for position in positions:
             _add_information(rows, position, work, curvature, diagonal[n_coef : n_coef + n_experts])
-            diagonal += _prior_curvature(prior, position, n_experts, n_vectors, n_columns)
+            diagonal += prior_curvature(prior, position, n_experts, n_vectors, n_columns)
         covered = diagonal[: shape[0] * shape[1]].reshape(shape)
         for matrix, own in zip(curvature, covered, strict=True):
             matrix[np.diag_indices(shape[1])] += own
-            matrix[:] = _factor_of_inverse(matrix, len(positions))
+            matrix[:] = factor_of_inverse(matrix, len(positions))
         factors = curvature
         rest = 1 / np.sqrt(diagonal[shape[0] * shape[1] :] / len(positions))
     if not (ard and rate_prior[0] > 0):
@@ -95,7 +95,7 @@ def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
     return Metric(factors, rest)
 
 
-def _factor_of_inverse(matrix: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def factor_of_inverse(matrix: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """F with F F' the inverse of a curvature that was added up over `n` positions; changes it.
 
     Covariates may differ by many orders of magnitude, so the diagonal is made one, and a little is
@@ -132,7 +132,7 @@ def _add_information(rows, position, work, curvature, of_weights) -> None:
                 of_weights += np.sum(top[:, few] ** 2, axis=1)
 
 
-def _prior_curvature(prior, position, n_experts, n_vectors, n_columns) -> NDArray[np.float64]:
+def prior_curvature(prior, position, n_experts, n_vectors, n_columns) -> NDArray[np.float64]:
     """Of every coordinate by itself."""
     ard, shape, _, hypers = prior
     n_coef = n_vectors * n_columns

@@ -21,6 +21,10 @@ LEAST_PRECISION, LEAST_RATE = 1e-12, 1e-100
 # Where the mean of the rates is a parameter, its inverse has this gamma prior: the scale of the
 # coefficients is then the inverse of a half-normal variable, with a median of 3 and a heavy tail.
 MEAN_RATE_PRIOR = (0.5, 2.0)
+# Where classes can be told apart without an error, any larger scale is as good. This bound, a scale
+# of 100, leaves out 1.6 % of the prior; far beyond it (some 1000) updates lose their precision.
+MOST_MEAN_RATE = 1e4
+MOST_TRIES = 64
 FIRST_MEAN_RATE = 8.0
 NONE, ALL = np.int64(0), np.int64(1)
 LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underflow
@@ -89,9 +93,17 @@ def draw_rate(stream, n, total, shape, rate_prior):
 
 @kernel
 def draw_mean_rate(key, n, total, prior):
-    """The mean of `n` exponential rates with the sum `total`; `prior` is that of its inverse."""
-    draw, _ = gamma(open_stream(key, np.int64(0)), prior[0] + n)
-    return 1.0 / max(draw / (prior[1] + total), LEAST_RATE)
+    """The mean of `n` exponential rates with the sum `total`; `prior` is that of its inverse.
+
+    Draws beyond the bound are made again.
+    """
+    stream = open_stream(key, np.int64(0))
+    for _ in range(MOST_TRIES):
+        draw, stream = gamma(stream, prior[0] + n)
+        mean = 1.0 / max(draw / (prior[1] + total), LEAST_RATE)
+        if mean <= MOST_MEAN_RATE:
+            return mean
+    return MOST_MEAN_RATE
 
 
 @kernel

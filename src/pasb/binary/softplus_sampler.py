@@ -62,7 +62,7 @@ class SoftplusSampler(PrecisionSampler):
         self.size = (n_experts, n_layers, n)
         self.n_vectors, self.breadth = n_experts * n_layers, n_experts
         # sums of log-probabilities, and the coefficients and weights they belong to
-        self.sums = np.zeros((2, n_categories, n_categories))
+        self.sums = np.zeros((2, n_categories, rows.n_groups))
         self.summed_coef = np.full((n_categories, *self.size), np.nan)
         self.summed_weight = np.full((n_categories, n_experts), np.nan)
 

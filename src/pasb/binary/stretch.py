@@ -58,7 +58,7 @@ def stretch(regression, padded_coef, eta, roles, n_moves, key, coef):
     accepted = 0
     factor = 1.0
     here = _log_likelihood(eta, factor, rows, link)
-    here += coefficient_log_prior(coef, factor, *prior)
+    here += coefficient_log_prior(coef, factor, prior)
     for move in range(n_moves):
         stream = open_stream(key, move)
         z, stream = normal(stream)
@@ -66,7 +66,7 @@ def stretch(regression, padded_coef, eta, roles, n_moves, key, coef):
         step = z * (WIDE if move % 2 == 0 else NARROW)
         proposed = factor * math.exp(step)
         there = _log_likelihood(eta, proposed, rows, link)
-        there += coefficient_log_prior(coef, proposed, *prior)
+        there += coefficient_log_prior(coef, proposed, prior)
         if math.log(u) < there - here + n * step:
             factor = proposed
             here = there
@@ -98,7 +98,7 @@ def stretch_along(regression, gaussian, padded, pair, roles, n_moves, key, coef)
     padded[0, :n] = coef
     padded[:, n:] = 0.0
     present_predictors(blocks, bounds, roles, padded[0], eta)
-    here = _log_likelihood(eta, 1.0, rows, link) + coefficient_log_prior(coef, 1.0, *prior)
+    here = _log_likelihood(eta, 1.0, rows, link) + coefficient_log_prior(coef, 1.0, prior)
     accepted = 0
     for move in range(n_moves):
         stream = open_stream(key, move)
@@ -118,7 +118,7 @@ def stretch_along(regression, gaussian, padded, pair, roles, n_moves, key, coef)
         for i in range(eta.shape[0]):
             proposed[i] += eta[i]
         there = _log_likelihood(proposed, 1.0, rows, link)
-        there += coefficient_log_prior(padded[0, :n], 1.0, *prior)
+        there += coefficient_log_prior(padded[0, :n], 1.0, prior)
         if math.log(u) < there - here + step:
             coef[:] = padded[0, :n]
             eta[:] = proposed

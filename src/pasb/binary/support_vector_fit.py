@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import PenalisedFits
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.laplace import laplace_logistic
-from pasb.numerics.rows import Rows, unblocked
+from pasb.numerics.rows import Rows, blocked, unblocked
 
 MOST_COLUMNS = 100
 PRIOR = CoefficientPrior.of("ard", 2.0, 8.0)
@@ -25,7 +25,7 @@ class KernelFits(PenalisedFits):
         n = min(rows.n_columns, MOST_COLUMNS)
         columns = np.unique(np.linspace(0, rows.n_columns - 1, n).astype(np.int64))
         table = unblocked(rows.blocks, rows.n_rows, rows.n_columns)[:, columns]
-        self.rows = Rows.of(np.ascontiguousarray(table), rows.categories, rows.n_categories)
+        self.rows = Rows(blocked(table), None, rows.bounds, len(columns), rows.groups)
 
     def random_start(self, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: D102
         return np.zeros(self.rows.n_columns)

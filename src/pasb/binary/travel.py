@@ -58,7 +58,7 @@ def travel_space(rows: Rows) -> tuple[NDArray[np.float64], ...]:
     return (
         np.zeros(n_padded),
         np.zeros(n_padded),
-        np.zeros(rows.n_categories),
+        np.zeros(rows.n_groups),
         np.zeros(BLOCK),
         np.zeros(BLOCK),
         np.zeros((6, n_padded)),
@@ -164,7 +164,7 @@ def travel(regression, gaussian, roles, n_steps, key, coef, slope, sums, work):
     set_out(gaussian, coef, vectors)
     draw_velocity(scale, factor, key, velocity, momentum)
     gain = 0.5 * product(velocity, momentum) - np.sum(sums)
-    gain -= coefficient_log_prior(coef, 1.0, *prior) + log_rise(bend, coef)
+    gain -= coefficient_log_prior(coef, 1.0, prior) + log_rise(bend, coef)
     angle = TURN / n_steps
     new_coef[:n] = coef
     new_slope[:] = slope
@@ -174,7 +174,7 @@ def travel(regression, gaussian, roles, n_steps, key, coef, slope, sums, work):
             break
         turn(gaussian, angle, vectors, new_coef)
         slopes(regression, roles, new_coef, eta, residual, new_slope, new_sums)
-    gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, *prior)
+    gain += np.sum(new_sums) + coefficient_log_prior(new_coef[:n], 1.0, prior)
     gain += log_rise(bend, new_coef[:n])
     return gain - 0.5 * product(velocity, momentum)
 

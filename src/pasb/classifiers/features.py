@@ -31,10 +31,10 @@ class SoftplusFeatures(TransformerMixin, BaseEstimator):
     ----------
     classifier_ : SoftplusClassifier
         The fitted model.
-    hyperplanes_ : array of shape (n_hyperplanes, 1 + n_features_in_)
+    hyperplanes_ : array of shape (n_hyperplanes, 1 + n_features)
         Intercepts and slopes, on the scale of `X`.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
 
     Examples

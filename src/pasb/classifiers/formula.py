@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
+from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.robit_classifier import StickRobitClassifier
+from pasb.classifiers.saved_formulas import from_plain, spec_from_json
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.svm_classifier import StickSVMClassifier
 from pasb.posterior.fitted import Fitted
@@ -21,6 +25,7 @@ from pasb.posterior.mixin import PosteriorMixin
 if TYPE_CHECKING:
     import pandas as pd
 
+KINDS = ("number", "bool", "text")
 MODELS = {
     "logistic": StickLogisticClassifier,
     "robit": StickRobitClassifier,
@@ -65,13 +70,18 @@ def fit(formula: str, data: Any, model: Any = "logistic", **settings: Any) -> Fo
     if isinstance(model, str):
         if model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(map(repr, MODELS))}; got {model!r}")
+        if "prior" in settings and "prior" not in MODELS[model]().get_params():
+            raise ValueError(
+                f"prior: a {model} model has no coefficient for each term and stick; its prior "
+                "has the settings precision, precision_shape and precision_rate"
+            )
         model = MODELS[model](**settings)
     elif settings:
         model = clone(model).set_params(**settings)
     return FormulaClassifier(formula, model).fit(data)
 
 
-class FormulaClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
+class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
     """A classifier whose covariates are the terms of a formula.
 
     Parameters
@@ -87,6 +97,8 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         Fitted to the terms.
     covariates_ : list of str
         The columns that the formula needs.
+    kinds_ : dict
+        Whether each of them holds a "number", a "bool" or "text".
     classes_, order_, orders_, draws_, diagnostics_
         Those of `model_`.
     """
@@ -111,6 +123,72 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        table, y, matrix = self._matrix(data, y)
+        self._spec = matrix.model_spec
+        used = self._spec.variables_by_source.get("data", ())  # those within functions too
+        # the method of a column goes by the name "column.method"
+        roots = {name if name in table.columns else name.split(".")[0] for name in map(str, used)}
+        self.covariates_ = sorted(roots)
+        self.kinds_ = {name: _kind(table[name]) for name in self.covariates_}
+        self._example = {name: table[name].iloc[0] for name in self.covariates_}
+        self._take(clone(self.model).fit(_without_constant(matrix), y, sample_weight))
+        self._library = "polars" if type(data).__module__.startswith("polars") else "pandas"
+        return self
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the model to a file: numbers and JSON, no pickle; levels and knots included.
+
+        Parameters
+        ----------
+        path : path
+            Read it back with `pasb.load`; ``pasb predict`` reads it too.
+
+        Raises
+        ------
+        TypeError
+            For a formula that holds other Python than arithmetic and the usual functions.
+        """
+        from pasb.classifiers.model_file import save
+
+        check_is_fitted(self, "model_")
+        save(self, path)
+
+    def sample_prior_proba(
+        self, data: Any, y: ArrayLike | None = None, n_draws: int = 500, random_state: Any = None
+    ) -> NDArray[np.float64]:
+        """Class probabilities of rows under draws from the prior, before any fit.
+
+        Parameters
+        ----------
+        data : data frame
+        y : array of shape (n_rows,), optional
+            Classes; by default the column on the left of the formula.
+        n_draws : int, default=500
+        random_state : int, RandomState or None, default=None
+
+        Returns
+        -------
+        array of shape (n_draws, n_rows, n_classes)
+        """
+        _, labels, matrix = self._matrix(data, y)
+        X = _without_constant(matrix)
+        return self.model.sample_prior_proba(X, labels, n_draws, random_state)
+
+    def best_draw(self) -> FormulaClassifier:
+        """The draw with the highest training likelihood, as a model of its own."""
+        check_is_fitted(self, "model_")
+        best = copy(self)
+        best._take(self.model_.best_draw())
+        return best
+
+    def _take(self, model: Any) -> None:
+        """Take over a fitted classifier."""
+        self.model_ = model
+        for name in ("classes_", "order_", "orders_", "draws_", "diagnostics_"):
+            setattr(self, name, getattr(model, name))
+
+    def _matrix(self, data: Any, y: ArrayLike | None) -> tuple[pd.DataFrame, ArrayLike, Any]:
+        """The table, its classes, and the matrix of the terms."""
         formulaic = _formulaic()
         target, terms = _sides(formulaic, self.formula)
         table = _pandas(data)
@@ -119,14 +197,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
             _need(table, [target])
             y = np.asarray(table[target])
         matrix = _materialised(lambda: terms.get_model_matrix(table, na_action="raise"))
-        self._spec = matrix.model_spec
-        used = self._spec.variables_by_source.get("data", ())  # those within functions too
-        self.covariates_ = sorted(map(str, used))
-        self.model_ = clone(self.model).fit(_without_constant(matrix), y, sample_weight)
-        for name in ("classes_", "order_", "orders_", "draws_", "diagnostics_"):
-            setattr(self, name, getattr(self.model_, name))
-        self._library = "polars" if type(data).__module__.startswith("polars") else "pandas"
-        return self
+        return table, y, matrix
 
     @property
     def fitted_(self) -> Fitted:
@@ -153,6 +224,11 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         table = _pandas(data)
         _need(table, self.covariates_)
+        state = self._spec.encoder_state
+        levels = [name for name in self.covariates_ if "categories" in state.get(name, (0, {}))[1]]
+        plain = [name for name in levels if table[name].dtype.kind in "biuf"]
+        if plain:  # levels that are numbers
+            table = table.assign(**{name: table[name].astype("category") for name in plain})
         return _without_constant(
             _materialised(lambda: self._spec.get_model_matrix(table, na_action="raise"))
         )
@@ -198,6 +274,32 @@ def _materialised(make: Any) -> Any:
             raise ValueError(f"formula: a level that was not there in fit: {problem}") from None
         except Exception as error:
             raise ValueError(f"formula: {error}") from error
+
+
+def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
+    """A fitted classifier from what a file holds of its formula, and its model."""
+    formulaic = _formulaic()
+    text, kinds = stored["text"], stored["kinds"]
+    if stored["library"] not in ("pandas", "polars") or not set(kinds.values()) <= set(KINDS):
+        raise ValueError("the formula is incomplete")
+    _, terms = _sides(formulaic, text)
+    out = FormulaClassifier(text, clone(model))
+    out._spec = _materialised(lambda: spec_from_json(stored, formulaic, terms))
+    out.covariates_, out.kinds_, out._library = sorted(kinds), kinds, stored["library"]
+    out._example = {name: from_plain(value) for name, value in stored["example"].items()}
+    names = [name for name in out._spec.column_names if name != "Intercept"]
+    if names != list(model.feature_names_in_) or set(out._example) != set(kinds):
+        raise ValueError("the formula does not fit the model")
+    out._take(model)
+    return out
+
+
+def _kind(column: pd.Series) -> str:
+    """What a column holds: one of `KINDS`."""
+    dtype: Any = getattr(column.dtype, "categories", column).dtype
+    if dtype.kind == "b":
+        return "bool"
+    return "number" if dtype.kind in "iuf" else "text"
 
 
 def _without_constant(matrix: Any) -> pd.DataFrame:

@@ -87,8 +87,10 @@ class StickBreakingClassifier(StickClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    class_counts_ : array of shape (n_classes,)
+        Rows of each class that the model was fitted to.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last; that of the forward

@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary import BinaryModel, Logistic
+from pasb.binary.column_priors import ColumnPriors
+from pasb.classifiers.parted_fit import PartedFit
 from pasb.classifiers.run_length import Goal
-from pasb.classifiers.settings import PRIOR, RUN, WEIGHTS, constraints
-from pasb.classifiers.stick_classifier import StickClassifier
+from pasb.classifiers.settings import NAMED_PRIORS, PARTED, PRIOR, RUN, WEIGHTS, constraints
+from pasb.covariates.named_priors import Plain, Prior, named_priors, plain_priors
 from pasb.covariates.prior_scale import FIRST_RATE, prior_rate
 from pasb.numerics.rows import Rows
 from pasb.posterior.limits import Limits
+from pasb.posterior.prior_words import priors_in_use
 from pasb.sampling.problem import Scheme
 
 GOAL = Goal(Limits(rhat=1.02, ess=400), longest=16)
 
 
-class AutomaticRate(StickClassifier):
+class AutomaticRate(PartedFit):
     """A classifier with linear sticks, whose prior of the coefficients finds its own scale.
 
     It has the parameters `pasb.classifiers.settings.PRIOR`. The rate is the one that suits
@@ -31,11 +34,41 @@ class AutomaticRate(StickClassifier):
     precision: Any
     precision_shape: Any
     precision_rate: Any
+    prior: Any = None
+    _named: list[Prior | None] | None = None  # of the present fit, the constant's first
 
     @property
     def _chooses(self) -> bool:
         """Whether the rate is left to the data; fixed precisions have none."""
         return isinstance(self.precision_rate, str) and self.precision == "ard"
+
+    def _name_priors(self) -> None:
+        """Find the covariates that `prior` names; errors where there are none."""
+        names = self._feature_names()
+        self._named = None if self.prior is None else named_priors(self.prior, names)
+
+    def _column_priors(self, rate: float | None = None) -> list[Plain] | None:
+        """The priors of all columns on the inner scale, if some have one of their own."""
+        if self.prior is None or self._named is None:
+            return None
+        rate = float(self._rate()) if rate is None else rate
+
+        def other() -> Plain:
+            if self.precision != "ard":
+                return "normal", 0.0, float(self.precision) ** -0.5
+            shape = float(self.precision_shape)
+            return "t", 2 * shape, 0.0, (rate / shape) ** 0.5
+
+        return plain_priors(self._named, self._scaling, other)
+
+    @property
+    def priors_(self) -> list[dict[str, Any]]:
+        """The prior of the intercept and of each covariate's coefficients, as plain data.
+
+        Per unit of the covariate, that of a horseshoe per unit as scaled inside; the
+        intercept is the linear predictor at the centre of the covariates.
+        """
+        return priors_in_use(self.fitted_)
 
     def _rate(self) -> Any:
         """The rate that was given or, once it is there, the one that was chosen."""
@@ -48,7 +81,10 @@ class AutomaticRate(StickClassifier):
         return None if plain else GOAL
 
     def _fit_prior(self, rows: Rows) -> None:
-        if self._chooses:
+        self._name_priors()
+        if self._chooses and self._named is not None and None not in self._named:
+            self.precision_rate_ = FIRST_RATE  # of nothing
+        elif self._chooses:
             rate = self._suitable_rate(rows, float(self.precision_shape))
             self.precision_rate_ = rate / self._steepness() ** 2
         else:
@@ -56,7 +92,11 @@ class AutomaticRate(StickClassifier):
 
     def _suitable_rate(self, rows: Rows, shape: float) -> float:
         """The rate that suits a table."""
-        return prior_rate(rows, shape)
+        if self._named is None:
+            return prior_rate(rows, shape)
+        return prior_rate(
+            rows, shape, lambda rate: ColumnPriors.of(self._column_priors(rate) or [])
+        )
 
     def _steepness(self) -> float:
         """Slope of the binary model's probability at 1/2, over that of a logistic one."""
@@ -77,6 +117,7 @@ class AutomaticRate(StickClassifier):
             if rate.shape != (1,) or rate.dtype != np.float64 or not 0 < rate[0] < np.inf:
                 raise ValueError("the rate of the prior is impossible")
             self.precision_rate_ = float(rate[0])
+        self._name_priors()
 
 
 class StickLogisticClassifier(AutomaticRate):
@@ -97,9 +138,21 @@ class StickLogisticClassifier(AutomaticRate):
     precision_rate : "auto" or float, default="auto"
         Rate of the gamma prior under "ard"; the scale of the t distribution is
         ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
+    prior : distribution, dict or None, default=None
+        Priors of coefficients by the names of covariates, per unit of the covariate:
+        ``{"mass": pasb.Normal(0, 0.5), "bill*": pasb.StudentT(3, 0, 1)}``, with "intercept" for the
+        linear predictor at the centre of the covariates. One `pasb.Normal`, `pasb.StudentT` or
+        `pasb.Horseshoe` is for all covariates. What is not named has the prior above.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
         not name have weight 1. "balanced" gives all classes the same total weight.
+    engine : {"cpu", "blocks", "dask"}, Client or RowBlocks, default="cpu"
+        Where the rows are. "cpu" holds them in memory, unless `X` is a path of Parquet files or a
+        collection of Dask, which is read block by block as with "blocks". "blocks" goes through
+        blocks of rows with the threads of this process, in memory or, where they do not fit, in
+        files; "dask" through blocks on the workers of the present Dask client, or pass the client
+        itself. Their chains have moves that take few passes over the rows. A `pasb.RowBlocks` says
+        more.
     n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -159,8 +212,10 @@ class StickLogisticClassifier(AutomaticRate):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    class_counts_ : array of shape (n_classes,)
+        Rows of each class that the model was fitted to.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
@@ -188,7 +243,7 @@ class StickLogisticClassifier(AutomaticRate):
     (800, 2, 3)
     """
 
-    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, WEIGHTS, RUN)
+    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, NAMED_PRIORS, WEIGHTS, PARTED, RUN)
 
     def __init__(
         self,
@@ -196,7 +251,9 @@ class StickLogisticClassifier(AutomaticRate):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
+        prior: Any = None,
         class_weight: Mapping | str | None = None,
+        engine: Any = "cpu",
         n_chains: int = 4,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -217,7 +274,9 @@ class StickLogisticClassifier(AutomaticRate):
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
+        self.prior = prior
         self.class_weight = class_weight
+        self.engine = engine
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -237,5 +296,6 @@ class StickLogisticClassifier(AutomaticRate):
 
     def _binary_model(self) -> BinaryModel:
         model = Logistic(precision=self.precision, shape=self.precision_shape, rate=self._rate())
+        model.set_params(priors=self._column_priors())
         # the printed algorithm is plain Gibbs sampling
         return model.set_params(moves="gibbs") if self.scheme == "paper" else model

@@ -15,9 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 import pasb
 from pasb import binary
 from pasb.binary import BinaryModel
+from pasb.classifiers.choice_classifier import StickChoiceClassifier
+from pasb.classifiers.saved_formulas import formula_to_json
 from pasb.classifiers.saved_pipelines import encoded_model, rebuilt_pipeline
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.classifiers.stored_draws import packed, unpacked
+from pasb.covariates.named_priors import from_json as prior_from_json
+from pasb.covariates.named_priors import to_json as prior_to_json
 from pasb.errors import FileFormatError
 from pasb.posterior.compact import Compactness
 from pasb.posterior.diagnostics import Diagnostics
@@ -38,7 +42,7 @@ CLASSIFIERS = {
         "SoftplusClassifier",
         "StackedSoftplusClassifier",
     )
-}
+} | {"StickChoiceClassifier": StickChoiceClassifier}
 BINARY_MODELS: dict[str, type[BinaryModel]] = {
     name: getattr(binary, name) for name in ("Logistic", "Robit", "Softplus", "SupportVector")
 }
@@ -50,12 +54,12 @@ _LABEL_KINDS = {"U": "str", "i": "int", "u": "uint", "f": "float", "b": "bool"}
 GREATEST_COEF = 1e150  # no chain comes near, and sums of products must not overflow
 
 
-def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
-    """Write a fitted classifier, or a pipeline of a `TableEncoder` and a classifier.
+def save(model: Any, path: str | os.PathLike) -> None:
+    """Write a fitted classifier, a pipeline of a `TableEncoder` and one, or a formula's model.
 
     Parameters
     ----------
-    model : classifier or Pipeline
+    model : classifier, Pipeline or FormulaClassifier
     path : path
         Read it back with `pasb.load`.
 
@@ -79,9 +83,11 @@ def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
     >>> bool((again.predict_proba(table) == pipe.predict_proba(table)).all())
     True
     """
-    encoder = None
+    encoder = formula = None
     if isinstance(model, Pipeline):
         model, encoder = encoded_model(model)
+    if hasattr(model, "formula") and hasattr(model, "model_"):
+        formula, model = formula_to_json(model), model.model_
     check_is_fitted(model)
     name = type(model).__name__
     if CLASSIFIERS.get(name) is not type(model):
@@ -91,11 +97,12 @@ def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
     meta = {
         "classifier": name,
         "parameters": {
-            key: _plain(value)
+            key: prior_to_json(value) if key == "prior" else _plain(_here(key, value))
             for key, value in model.get_params(deep=False).items()
             if key not in _LEFT_OUT
         },
         "classes": _labels_to_json(model.classes_),
+        "class_counts": np.asarray(getattr(model, "class_counts_", [])).tolist(),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": model.n_features_in_,
         "frame_library": model._frame_library,
@@ -108,6 +115,7 @@ def save(model: StickClassifier | Pipeline, path: str | os.PathLike) -> None:
         "thin": draws.thin,
         "ended": draws.ended,
         "encoder": encoder,
+        "formula": formula,
     }
     arrays = _arrays_of(model) | model.diagnostics_.arrays()
     compactness = getattr(model, "compactness_", None)
@@ -127,7 +135,11 @@ def _arrays_of(model: StickClassifier) -> dict[str, NDArray]:
         **{f"statistics_{key}": draws.statistics[key] for key in sorted(draws.statistics)},
         **model._learned(),
         **{f"draws_{key}": values for key, values in draws.parameters.items()},
-        **{f"monitored_{key}": values for key, values in model._watched._asdict().items()},
+        **{
+            f"monitored_{key}": values
+            for key, values in model._watched._asdict().items()
+            if values is not None  # where everything was available
+        },
     }
 
 
@@ -140,7 +152,7 @@ def load(path: str | os.PathLike) -> Any:
 
     Returns
     -------
-    classifier or Pipeline
+    classifier, Pipeline or FormulaClassifier
         Ready to predict, with the draws and diagnostics it was saved with. A pipeline of a
         `TableEncoder` and the classifier if it was saved as such.
 
@@ -164,7 +176,11 @@ def load(path: str | os.PathLike) -> Any:
     meta, arrays = store.read(Path(path), KIND)
     try:
         model = _rebuild(meta, arrays)
-        encoder = meta["encoder"]
+        encoder, formula = meta["encoder"], meta.get("formula")
+        if formula is not None:
+            from pasb.classifiers.formula import rebuilt
+
+            return rebuilt(formula, model)
         return model if encoder is None else rebuilt_pipeline(encoder, model)
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = str(error) if len(str(error)) <= 300 else f"{str(error)[:300]}..."
@@ -175,11 +191,16 @@ def load(path: str | os.PathLike) -> Any:
 
 
 def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifier:
-    parameters = {key: _unplain(value) for key, value in meta["parameters"].items()}
+    parameters = {
+        key: prior_from_json(value) if key == "prior" else _unplain(value)
+        for key, value in meta["parameters"].items()
+    }
     model = CLASSIFIERS[meta["classifier"]](**parameters)
     model._validate_params()
     model._binary_model().check()
     model.classes_ = _labels_from_json(meta["classes"])
+    if meta.get("class_counts"):  # older files have none
+        model.class_counts_ = _counts(meta["class_counts"], len(model.classes_))
     model.n_features_in_ = int(meta["n_features"])
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
@@ -189,7 +210,12 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
         arrays = unpacked(arrays)
     diagnosed = {key: arrays.pop(key) for key in [*arrays] if key.startswith("diagnostics_")}
     model._relearn(arrays)
-    model._watched = WatchedRows(*(arrays[f"monitored_{key}"] for key in WatchedRows._fields))
+    model._watched = WatchedRows(
+        arrays["monitored_row"],
+        arrays["monitored_inner"],
+        arrays["monitored_category"],
+        arrays.get("monitored_available"),
+    )
     model.draws_ = Draws(
         parameters={key: arrays[f"draws_{key}"] for key in meta["kept"]},
         directions=tuple(meta["directions"]),
@@ -251,7 +277,7 @@ def _check(model: StickClassifier) -> None:
             raise ValueError(f"{name} is not finite")
         if name == "coef" and (np.abs(values) > GREATEST_COEF).any():
             raise ValueError("coef is so large that predictions would not be finite")
-    row, inner, category = model._watched
+    row, inner, category, available = model._watched
     if inner.dtype != np.float64 or inner.shape[1:] != (n_columns,) or len(inner) == 0:
         raise ValueError("the watched rows do not fit the covariates")
     # their probabilities take rows x draws x classes
@@ -261,6 +287,25 @@ def _check(model: StickClassifier) -> None:
         raise ValueError("the watched rows differ in number")
     if row.dtype.kind != "i" or not np.isin(category, np.arange(n_classes)).all():
         raise ValueError("the watched rows do not fit the classes")
+    if available is not None and (
+        available.dtype != np.bool_
+        or available.shape != (len(inner), n_classes)
+        or not available.any(axis=1).all()
+    ):
+        raise ValueError("what was available to the watched rows does not fit the classes")
+
+
+def _counts(stored: Any, n_classes: int) -> NDArray[np.int64]:
+    """The training rows of each class."""
+    counts = np.array([int(n) for n in stored], dtype=np.int64)
+    if len(counts) != n_classes or (counts < 0).any():
+        raise ValueError("the numbers of training rows do not fit the classes")
+    return counts
+
+
+def _here(key: str, value: Any) -> Any:
+    """A setting without a cluster, which is not there any more when a file is read."""
+    return "cpu" if key == "engine" and not isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:
@@ -275,6 +320,10 @@ def _plain(value: Any) -> Any:
         return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return {"number": str(value)}  # JSON has no infinity
+    if isinstance(value, list | tuple) and any(isinstance(item, list | tuple) for item in value):
+        return [_plain(list(item)) if isinstance(item, tuple) else _plain(item) for item in value]
+    if isinstance(value, list | tuple) and any(isinstance(item, str) for item in value):
+        return [_plain(item) for item in value]  # an array would turn numbers beside it into text
     if isinstance(value, np.ndarray | list | tuple):
         return np.asarray(value).tolist()
     if isinstance(value, np.random.RandomState | np.random.Generator):

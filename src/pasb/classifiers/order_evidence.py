@@ -18,6 +18,7 @@ from pasb.binary.linear import LinearModel
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import seed_from
+from pasb.covariates.availability import checked_availability
 from pasb.covariates.checking import (
     checked_classes,
     checked_order,
@@ -45,6 +46,7 @@ def order_evidence(
     sample_weight: ArrayLike | None = None,
     n_importance: int = 512,
     random_state: Any = None,
+    availability: Any = None,
 ) -> OrderEvidence:
     """How well the data speak for each order of the classes.
 
@@ -66,6 +68,8 @@ def order_evidence(
         than 0.02; an even number, or 0 for none.
     random_state : int, RandomState, Generator or None, default=None
         For the search beyond 12 classes.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes a row could choose, as in `fit`.
 
     Returns
     -------
@@ -112,9 +116,16 @@ def order_evidence(
     categories = np.searchsorted(classes, labels)
     inner = model._fit_columns(table, categories, weights)
     used = weights > 0
-    rows = Rows.of(inner[used], categories[used], len(classes), weights[used])
+    available = checked_availability(availability, classes, len(categories), categories)
+    choices = None if available is None else available[used]
+    rows = Rows.of(inner[used], categories[used], len(classes), weights[used], choices)
     model._fit_prior(rows)
     binary = model._binary_model()
+    if isinstance(binary, LinearModel) and getattr(binary.prior, "shrinks", False):
+        raise ValueError(
+            "order_evidence: a stick under a horseshoe prior has no normal approximation; fit the "
+            "classifier and look at its order_posterior()"
+        )
     with one_blas_thread():
         problem = Problem(rows, binary, model._directions[0])
         store = problem.approximations(cores(model.n_jobs))

@@ -14,7 +14,7 @@ from scipy.stats import t as student_t
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.robit import Robit
 from pasb.classifiers.logistic_classifier import AutomaticRate
-from pasb.classifiers.settings import PRIOR, RUN, Interval, constraints
+from pasb.classifiers.settings import NAMED_PRIORS, PARTED, PRIOR, RUN, Interval, constraints
 from pasb.sampling.problem import Scheme
 
 
@@ -39,6 +39,18 @@ class StickRobitClassifier(AutomaticRate):
     precision_rate : "auto" or float, default="auto"
         Rate of the gamma prior under "ard"; the scale of the t distribution is
         ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
+    prior : distribution, dict or None, default=None
+        Priors of coefficients by the names of covariates, per unit of the covariate:
+        ``{"mass": pasb.Normal(0, 0.5), "bill*": pasb.StudentT(3, 0, 1)}``, with "intercept" for the
+        linear predictor at the centre of the covariates. One `pasb.Normal`, `pasb.StudentT` or
+        `pasb.Horseshoe` is for all covariates. What is not named has the prior above.
+    engine : {"cpu", "blocks", "dask"}, Client or RowBlocks, default="cpu"
+        Where the rows are. "cpu" holds them in memory, unless `X` is a path of Parquet files or a
+        collection of Dask, which is read block by block as with "blocks". "blocks" goes through
+        blocks of rows with the threads of this process, in memory or, where they do not fit, in
+        files; "dask" through blocks on the workers of the present Dask client, or pass the client
+        itself. Their chains have moves that take few passes over the rows. A `pasb.RowBlocks` says
+        more.
     n_chains : int, default=4
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -98,8 +110,10 @@ class StickRobitClassifier(AutomaticRate):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    class_counts_ : array of shape (n_classes,)
+        Rows of each class that the model was fitted to.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last.
@@ -131,6 +145,8 @@ class StickRobitClassifier(AutomaticRate):
 
     _parameter_constraints: ClassVar[dict] = constraints(
         PRIOR,
+        NAMED_PRIORS,
+        PARTED,
         RUN,
         df=[Interval(Real, 0, None, closed="right")],  # closed: infinity is allowed
     )
@@ -142,6 +158,8 @@ class StickRobitClassifier(AutomaticRate):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
+        prior: Any = None,
+        engine: Any = "cpu",
         n_chains: int = 4,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -163,6 +181,8 @@ class StickRobitClassifier(AutomaticRate):
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
+        self.prior = prior
+        self.engine = engine
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -190,6 +210,7 @@ class StickRobitClassifier(AutomaticRate):
             precision=self.precision,
             shape=self.precision_shape,
             rate=self._rate(),
+            priors=self._column_priors(),
             # the printed algorithm is plain Gibbs sampling
             moves="gibbs" if self.scheme == "paper" else "mixed",
         )

@@ -13,13 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as rows_of
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_method_params as method_params
 
 __all__ = [
     "AT_LEAST_ONE",
     "A_FEW",
     "MOST_SWEEPS",
+    "NAMED_PRIORS",
     "OTHER_DEFAULTS",
+    "PARTED",
     "POSITIVE",
     "PRIOR",
     "RUN",
@@ -30,6 +34,8 @@ __all__ = [
     "StrOptions",
     "constraints",
     "fit_context",
+    "method_params",
+    "rows_of",
 ]
 
 MOST_CHAINS, MOST_SWEEPS = 10_000, 10**9  # beyond, a number is a slip of the finger
@@ -208,6 +214,36 @@ with 4 degrees of freedom.""",
         """\
 Rate of the gamma prior under "ard"; the scale of the t distribution is
 ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.""",
+    ),
+}
+
+# of classifiers with one coefficient a covariate and stick
+NAMED_PRIORS = {
+    "prior": Setting(
+        None,
+        "no_validation",  # `pasb.covariates.named_priors` says what to write
+        "distribution, dict or None",
+        """\
+Priors of coefficients by the names of covariates, per unit of the covariate:
+``{"mass": pasb.Normal(0, 0.5), "bill*": pasb.StudentT(3, 0, 1)}``, with "intercept" for the
+linear predictor at the centre of the covariates. One `pasb.Normal`, `pasb.StudentT` or
+`pasb.Horseshoe` is for all covariates. What is not named has the prior above.""",
+    ),
+}
+
+# of classifiers whose rows may stay where they are
+PARTED = {
+    "engine": Setting(
+        "cpu",
+        "no_validation",  # `pasb.engines.row_blocks.RowBlocks.of` says what to write
+        '{"cpu", "blocks", "dask"}, Client or RowBlocks',
+        """\
+Where the rows are. "cpu" holds them in memory, unless `X` is a path of Parquet files or a
+collection of Dask, which is read block by block as with "blocks". "blocks" goes through
+blocks of rows with the threads of this process, in memory or, where they do not fit, in
+files; "dask" through blocks on the workers of the present Dask client, or pass the client
+itself. Their chains have moves that take few passes over the rows. A `pasb.RowBlocks` says
+more.""",
     ),
 }
 

@@ -60,9 +60,9 @@ class SoftplusClassifier(StickClassifier):
     moves : {"auto", "gibbs", "mixed"}, default="auto"
         "mixed" adds trajectories on the posterior with all latents integrated out. A sweep then
         takes five to ten times as long, and goes much further: a hundred of them reach
-        likelihoods that thousands of Gibbs updates do not. Needs ``engine="cpu"``, the exact
-        scheme and all experts; "auto" is "mixed" where these are given, else "gibbs", which
-        needs some thousand sweeps of warm-up and as many draws.
+        likelihoods that thousands of Gibbs updates do not. Needs the exact scheme and all
+        experts; "auto" is "mixed" where these are given, else "gibbs", which needs some thousand
+        sweeps of warm-up and as many draws.
     prune : bool, default=False
         Turn an expert off when no row needed it in 100 sweeps in a row: faster, and no longer
         exact.
@@ -131,8 +131,10 @@ class SoftplusClassifier(StickClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    class_counts_ : array of shape (n_classes,)
+        Rows of each class that the model was fitted to.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The classes in their most probable order, first stick to last; that of the forward
@@ -258,19 +260,23 @@ class SoftplusClassifier(StickClassifier):
             raise ValueError(
                 "scheme='paper' needs engine='cpu': engine='cuda' has no printed update"
             )
-        if self.moves == "mixed" and (self.engine == "cuda" or self.prune):
-            raise ValueError("moves='mixed' needs engine='cpu' and prune=False")
+        if self.moves == "mixed" and self.prune:
+            raise ValueError("moves='mixed' needs prune=False")
         try:
             Softplus(rate=self._rate()).check()
         except ValueError as error:  # of a pair; it calls the argument by its name in Softplus
             raise ValueError(f"precision_{error}") from None
 
     def _prepare(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        availability: Any = None,
     ) -> tuple[list[Problem], Schedule]:
         if self.engine == "cuda":
             array_module()  # complains if there is no GPU
-        problems, schedule = super()._prepare(X, y, sample_weight)
+        problems, schedule = super()._prepare(X, y, sample_weight, availability)
         seen = self._seen_by_chains()
         if seen is None:
             return problems, schedule
@@ -301,7 +307,7 @@ class SoftplusClassifier(StickClassifier):
         if self.scheme == "paper":
             return "gibbs"
         if self.moves == "auto":
-            return "gibbs" if self.engine == "cuda" or self.prune else "mixed"
+            return "gibbs" if self.prune else "mixed"
         return self.moves
 
     def _usual_lengths(self) -> tuple[int, int]:

@@ -111,7 +111,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     order_ : array of shape (n_classes,)
         The order of the classes, first stick to last; that of the forward sticks where there
@@ -226,10 +226,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
             for number in range(1, self.n_stacks):
                 model = self._level_model(number)
                 if self._budget is not None:
-                    level = f"level {number} of {self.n_stacks}"
-                    left = self.n_stacks - number + 1
+                    level, left = f"level {number} of {self.n_stacks}", self.n_stacks - number + 1
                     model._lent = self._budget.share(left, level, "stack_sweeps")
-                model.fit(self._stacked(table), self.classes_[categories], sample_weight=weights)
+                labels, available = self.classes_[categories], self._available
+                model.fit(self._stacked(table), labels, weights, available)
                 self._take_level(model)
         self._n_ready = -1
         columns = self._stacked(table)

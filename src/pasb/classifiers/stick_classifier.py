@@ -13,15 +13,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.notebooks import NotebookEstimator
+from pasb.classifiers.prior_sampling import PriorSampling
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.run_length import RunLength
 from pasb.classifiers.settings import fit_context
 from pasb.covariates import checking
+from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling
 from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
@@ -35,6 +38,7 @@ from pasb.posterior.mixin import PosteriorMixin
 from pasb.posterior.predict import Predictor
 from pasb.sampling.budget import Budget
 from pasb.sampling.draws import Draws
+from pasb.sampling.engine import Engine
 from pasb.sampling.fingerprint import run_fingerprint, seed_of
 from pasb.sampling.memory import check_room
 from pasb.sampling.problem import Problem, Schedule
@@ -42,8 +46,10 @@ from pasb.sampling.progress import Progress, phase
 from pasb.sampling.run import sample
 from pasb.sticks import Direction
 
+MOST_SWAPS = 100  # for each class
 
-class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator):
+
+class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin, NotebookEstimator):
     """What all stick-breaking classifiers have in common: from a table to draws.
 
     A classifier of its own adds `__init__` with the settings of a run
@@ -72,6 +78,7 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
     _seed: int | None = None  # of the present fit, once something random needs it
     _clock: Callable[[], float] = staticmethod(monotonic)  # what `max_seconds` is measured by
     _budget: Budget | None = None  # of the present fit
+    _available: NDArray[np.bool_] | None = None  # what rows could choose, while columns are made
     _lent: Budget | None = None  # by a model that this one is a part of
 
     def _binary_model(self) -> BinaryModel:
@@ -84,21 +91,28 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
-        """Draw from the posterior.
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        availability: Any = None,
+    ):
+        """Draw from the posterior; a fit that fails leaves the model as it was.
 
-        Ctrl-C ends the sampling early and returns the model with the draws made so far; in the
-        warm-up there are none, of which the warning tells, and `converged_` is False.
-        `max_seconds` does the same, and `until` once the draws are good enough. A fit that
-        fails leaves the model as it was.
+        Ctrl-C ends the sampling early and returns the model with the draws made so far (in the
+        warm-up none, and `converged_` is False). So do `max_seconds` and `until`.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Logistic and robit models also take Dask collections and paths of Parquet files.
         y : array of shape (n_rows,)
-            Class labels, numbers or strings.
+            Class labels, numbers or strings; of Dask and Parquet, the name of their column.
         sample_weight : array of shape (n_rows,), optional
             The power to which each row's likelihood is raised; 2 counts a row twice.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            Which classes a row could choose; sticks of others are skipped. Columns as `classes_`.
 
         Returns
         -------
@@ -107,21 +121,21 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         Raises
         ------
         pasb.errors.TimeBudgetError
-            When `max_seconds` is too short for a model.
+            If `max_seconds` is too short.
         """
         with undone_by_errors(self), Progress(self.progress):
-            self._take(self._sample(*self._prepare(X, y, sample_weight)))
+            self._take(self._sample(*self._prepare(X, y, sample_weight, availability)))
         return self
 
     def _prepare(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        availability: Any = None,
     ) -> tuple[list[Problem], Schedule]:
         """Check and scale the data; the problem of every chain, and how long they run."""
-        cores(self.n_jobs), Limits.of(self.until)  # complain before anything takes time
-        self.__dict__.pop("compactness_", None)
-        self._seed, self._budget, self._judged = None, self._lent, None
-        if self._lent is None and self.max_seconds is not None:
-            self._budget = Budget.of(float(self.max_seconds), self._clock)
+        self._start_fit()
         table, labels = checking.checked_table(self, X, y=y, reset=True)
         self.classes_ = checking.checked_classes(labels)
         weights = checking.checked_weights(sample_weight, table, self.class_weight, labels)
@@ -134,13 +148,17 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
         categories = np.searchsorted(self.classes_, labels)
+        self._available = available = checked_availability(
+            availability, self.classes_, len(categories), categories
+        )
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
-        chosen = (inner, categories, weights)
-        if not used.all():
-            chosen = inner[used], categories[used], weights[used]
-        rows = Rows.of(chosen[0], chosen[1], len(self.classes_), chosen[2])
+        self.class_counts_ = np.bincount(categories[used], minlength=len(self.classes_))
+        chosen: tuple[Any, ...] = (inner, categories, weights, available)
+        if not used.all():  # an index would make a copy of `inner`
+            chosen = tuple(None if one is None else one[used] for one in chosen)
+        rows = Rows.of(chosen[0], chosen[1], len(self.classes_), chosen[2], chosen[3])
         n_chains = self.n_chains * len(self._directions)
         check_room(model, rows.n_columns, rows.n_categories, n_chains, self._lengths()[1])
         phase("choosing the prior")
@@ -153,21 +171,33 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
             n_swaps=self._number_of_swaps(),
             swaps_only=isinstance(self.order, str) and self.order == "swap",
         )
-        self._watched = WatchedRows.of(inner, categories, used)
-        del inner, chosen, table, labels, categories, weights, used  # the chains need none
+        self._watched = WatchedRows.of(inner, categories, used, self._available)
+        self._available = None
+        del inner, chosen, table, labels, categories, weights, used  # chains need none
         each = [  # chains that share a problem share what they start from
             replace(problem, direction=direction, fixed_order=fixed[direction])
             for direction in self._directions
         ]
-        problems = [problem for problem in each for _ in range(self.n_chains)]
-        return problems, self._schedule(self._run_seed())
+        return [one for one in each for _ in range(self.n_chains)], self._schedule(self._run_seed())
+
+    def _start_fit(self) -> None:
+        """Forget the last fit, start the clock, and complain before anything takes time."""
+        cores(self.n_jobs), Limits.of(self.until)
+        self.__dict__.pop("compactness_", None)
+        self._seed, self._budget, self._judged = None, self._lent, None
+        if self._lent is None and self.max_seconds is not None:
+            self._budget = Budget.of(float(self.max_seconds), self._clock)
+
+    def _make_engine(self) -> Engine:
+        """Who advances the chains."""
+        return engine_of(self._engine, cores(self.n_jobs))
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
         checkpoint = self._checkpoint()
         return sample(
             chains,
             schedule,
-            engine_of(self._engine, cores(self.n_jobs)),
+            self._make_engine(),
             callbacks=self._callbacks(),
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),
@@ -228,7 +258,8 @@ class StickClassifier(RunLength, PosteriorMixin, ClassifierMixin, BaseEstimator)
     def _number_of_swaps(self) -> int:
         if self.n_swaps != "auto":
             return int(self.n_swaps)
-        return 1 if self.scheme == "paper" else max(100, 2 * len(self.classes_) ** 2)
+        n = len(self.classes_)
+        return 1 if self.scheme == "paper" else max(100, min(2 * n**2, MOST_SWAPS * n))
 
     @property
     def fitted_(self) -> Fitted:

@@ -131,8 +131,10 @@ class StickSVMClassifier(StickClassifier):
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+    class_counts_ : array of shape (n_classes,)
+        Rows of each class that the model was fitted to.
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
         Only when `X` had column names that are all strings.
     width_ : float
         The width of the kernel; only with "rbf".

@@ -28,8 +28,9 @@ def fit_together(
     A GPU that runs one chain is mostly idle, so several folds, partitions or fixed orders take
     little longer than one. Softplus and stacked models with ``engine="cuda"``, the same
     settings and tables with as many classes share a batch, unless they have checkpoints,
-    callbacks, `until` or `max_seconds`; all others are fitted one after another. The draws are
-    those of separate fits, to rounding.
+    callbacks, `until` or `max_seconds`; all others are fitted one after another. Runs of a batch
+    have their usual length and do not go on while R-hat is high; but for that, the draws are those
+    of separate fits, to rounding.
 
     Parameters
     ----------
@@ -120,4 +121,4 @@ def _kind(model: StickClassifier, problem: Problem) -> tuple:
     settings = [(k, v) for k, v in sorted(model.get_params().items()) if k not in own]
     rows = problem.rows
     order = problem.fixed_order is None, problem.swaps_only
-    return (type(model), *map(repr, settings), rows.n_categories, *order)
+    return (type(model), *map(repr, settings), rows.n_categories, rows.n_groups, *order)

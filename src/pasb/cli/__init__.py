@@ -1,4 +1,4 @@
-"""The command line: ``pasb fit``, ``predict``, ``summary``, ``export`` and ``demo``.
+"""The command line: ``pasb fit``, ``predict``, ``report``, ``summary``, ``export``, ``demo``.
 
 Only the options live here. What the commands do is in the files beside this one, which
 load when a command runs, so that ``pasb --help`` is quick.
@@ -149,7 +149,11 @@ def fit(
         int | None, typer.Option(min=1, help="Layers of an expert (softplus, stacked); 3.")
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="cpu, or cuda for an NVIDIA GPU (softplus, stacked).")
+        str | None,
+        typer.Option(
+            help="cpu; cuda for an NVIDIA GPU (softplus, stacked); blocks for Parquet larger than "
+            "memory (logistic, robit), which is the default there."
+        ),
     ] = None,
     chains: Annotated[
         int | None, typer.Option(min=1, help="Number of chains; 4, or 2 of each direction.")
@@ -200,6 +204,10 @@ def fit(
         bool | None,
         typer.Option("--progress/--no-progress", help="By default where a fit takes long."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page about the model too, best with --test: report.html."),
+    ] = None,
     force: Force = False,
     traceback: Traceback = False,
 ) -> None:
@@ -241,7 +249,7 @@ def fit(
         decimal=decimal.value,
     )
     with reported(traceback):
-        fit_table(table, target, out, settings, columns, test, force)
+        fit_table(table, target, out, settings, columns, test, force, report)
 
 
 @app.command()
@@ -312,6 +320,48 @@ def summary(
 
 
 @app.command()
+def report(
+    model: ModelFile,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Rows to look at, with their classes; best rows that were held out."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The HTML file to write.")] = Path("report.html"),
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column of class labels; found by itself where only one fits."),
+    ] = None,
+    train: Annotated[
+        Path | None,
+        typer.Option(
+            help="The rows of the fit: the logistic regression to compare with then learns from "
+            "the same."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    interval: Annotated[float, typer.Option(help="Probability of the credible intervals.")] = 0.9,
+    encoding: Encoding = "utf-8",
+    force: Force = False,
+    traceback: Traceback = False,
+) -> None:
+    """Write a page about a saved model: draws, order, effects, scores, rows worth a look."""
+    from pasb.cli.reporting import report_file
+
+    with reported(traceback):
+        report_file(
+            model,
+            data,
+            out,
+            target=target,
+            train=train,
+            title=title,
+            interval=interval,
+            encoding=encoding,
+            force=force,
+        )
+
+
+@app.command()
 def export(
     model: ModelFile,
     out: Annotated[Path, typer.Argument(help="NetCDF (.nc) or Zarr (.zarr) to write.")],
@@ -327,13 +377,15 @@ def export(
 
 @app.command("demo")
 def run_demo(  # another name than the module `pasb.cli.demo`, which it would hide
-    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("pasb-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the report and the picture.")] = Path(
+        "pasb-demo"
+    ),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer draws, to see that it runs.")] = (
         False
     ),
     traceback: Traceback = False,
 ) -> None:
-    """Fit the vehicle silhouettes, explain the results, and draw pictures."""
+    """Answer a question beside other classifiers, explain the results, and write a report."""
     from pasb.cli.demo import run
 
     with reported(traceback):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from pasb.cli.visible import visible
+from pasb.covariates.visible import visible
 from pasb.errors import PasbError
 
 FAILED, REFUSED, STOPPED = 1, 2, 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import shlex
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,12 @@ from sklearn.pipeline import Pipeline
 import pasb
 from pasb.cli import printing
 from pasb.cli.failures import FAILED, NoDrawsError, UsageError
+from pasb.cli.large_tables import LargeTable, reads_in_blocks
 from pasb.cli.saving import check_writable, save_somewhere
-from pasb.cli.scores import scores_of
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.posterior.limits import Limits
+from pasb.report.scores import scores_of
 
 _CLASSIFIERS = {
     "logistic": "StickLogisticClassifier",
@@ -103,11 +105,24 @@ def fit_table(
     columns: ColumnOptions,
     test: float | None,
     force: bool,
+    report: Path | None = None,
 ) -> None:
-    """Fit a model to a file, print the summary and save the model."""
+    """Fit a model to a file, print the summary and save the model; write a report if asked."""
     check_writable(out, force, [path])
+    if report is not None:
+        if report == out:
+            raise UsageError("--report and --out name the same file")
+        check_writable(report, force, [path])
     if test is not None and not 0 < test < 1:
         raise UsageError(f"--test must lie between 0 and 1, not {test}; 0.3 holds out 30%")
+    if reads_in_blocks(path, settings.model, settings.engine):
+        if report is not None:
+            raise UsageError(
+                "--report needs the rows in memory; write it afterwards, with pasb report and a "
+                "table of fewer rows"
+            )
+        _fit_large(LargeTable(path, target, columns, test), out, settings)
+        return
     table, labels, notes = training_table(path, target, columns)
     train, held_out = _split(labels, test, settings.seed)
     encoder = columns.encoder()
@@ -132,10 +147,7 @@ def fit_table(
     seconds = monotonic() - began
     kept = model if encoder.is_trivial else Pipeline([("encoder", encoder), ("classifier", model)])
     saved, reason = save_somewhere(kept, out)
-    if model.draws_.ended == "warm-up":
-        told = printing.as_options(model.convergence_in_words())
-        raise NoDrawsError(f"{told} {saved} is marked as not converged.")
-
+    _refuse_no_draws(model, saved)
     scored = scores_of(model, X, labels[train])
     part = f" (on {scored.n_rows:,} of the rows)" if scored.n_rows < len(train) else ""
     rows = [("time", f"{seconds:.1f} s"), ("training", scored.words() + part)]
@@ -145,11 +157,50 @@ def fit_table(
         tested = scores_of(model, pd.DataFrame(X_test, columns=X.columns), labels[held_out])
         words = f"{tested.words()}, calibration error {tested.calibration:.3f}"
         rows.append(("held-out rows", words))
+    _report(console, model, rows, warned, (X, labels[train]), (saved, out, reason))
+    if report is not None:
+        seen = held_out if test else train
+        _write_report(console, kept, encoder, table, labels, seen, train, report, path, target)
+
+
+def _fit_large(table: LargeTable, out: Path, settings: Settings) -> None:
+    """Fit a file that stays where it is, print the summary and save the model."""
+    classes = table.classes() if settings.order != "infer" else np.zeros(0)
+    model = settings.classifier(classes)
+    console = printing.console()
+    printing.heading(console, f"{table.path.name}: {table.target}")
+    printing.grid(console, table.words())
+    began = monotonic()
+    warned = _fit(model, table, None)
+    seconds = monotonic() - began
+    saved, reason = save_somewhere(model, out)
+    _refuse_no_draws(model, saved)
+    few = table.few_rows()
+    scored = scores_of(model, *few)
+    rows = [("time", f"{seconds:.1f} s"), ("training", f"{scored.words()} (on the first rows)")]
+    _report(console, model, rows, warned, few, (saved, out, reason))
+
+
+def _refuse_no_draws(model: Any, saved: Path) -> None:
+    if model.draws_.ended == "warm-up":
+        told = printing.as_options(model.convergence_in_words())
+        raise NoDrawsError(f"{told} {saved} is marked as not converged.")
+
+
+def _report(
+    console: Any,
+    model: Any,
+    rows: list[tuple[str, str]],
+    warned: list[str],
+    judged: tuple[Any, Any],
+    where: tuple[Path, Path, str],
+) -> None:
+    """Print what a fit found, and where the model is."""
+    saved, out, reason = where
     console.print()
     printing.grid(console, rows)
     for text in warned:
         console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
-    judged = X, labels[train]
     left_out, name = printing.model_report(console, model, rows=judged), escape(str(saved))
     if left_out:
         console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
@@ -162,13 +213,59 @@ def fit_table(
     console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
 
 
-def _fit(model: Any, X: pd.DataFrame, labels: NDArray) -> list[str]:
+def _write_report(
+    console: Any,
+    model: Any,
+    encoder: Any,
+    table: pd.DataFrame,
+    labels: NDArray,
+    rows: NDArray[np.int64],
+    train: NDArray[np.int64],
+    out: Path,
+    path: Path,
+    target: str,
+) -> None:
+    """A page about the model, by the held-out rows where there are any."""
+    from pasb.cli.reporting import told_of
+    from pasb.report import ModelReport
+
+    def taken(some: NDArray[np.int64]) -> Any:
+        if isinstance(model, Pipeline):
+            return table.iloc[some]
+        return pd.DataFrame(encoder.encode(table.iloc[some])[0], columns=model.feature_names_in_)
+
+    told = [
+        "pasb",
+        "fit",
+        path.name,
+        "--target",
+        target,
+        "--out",
+        "model.pasb",
+        "--report",
+        out.name,
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of held-out rows: said above
+        report = ModelReport(
+            model,
+            taken(rows),
+            labels[rows],
+            train=(taken(train), labels[train]),
+            title=f"{target} in {path.name}",
+            command=shlex.join(told),
+        )
+    report.write_html(out)
+    told_of(console, report, out)
+
+
+def _fit(model: Any, X: Any, labels: NDArray | None) -> list[str]:
     """Fit, and return the warnings, except about convergence: the report covers it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
-            model.fit(X, labels)
+            X.fit(model) if isinstance(X, LargeTable) else model.fit(X, labels)
         except TimeBudgetError as error:
             raise TimeBudgetError(printing.as_options(str(error))) from error
     seen = [str(warning.message) for warning in caught if warning.category is UserWarning]

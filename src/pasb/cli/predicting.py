@@ -15,11 +15,12 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
+from pasb.classifiers.formula import FormulaClassifier
 from pasb.cli import printing
 from pasb.cli.failures import UsageError
+from pasb.cli.formula_rows import FormulaRows
 from pasb.cli.model_parts import ModelParts, load_parts
 from pasb.cli.saving import check_writable
-from pasb.cli.scores import RunningScores
 from pasb.covariates.class_labels import class_labels
 from pasb.covariates.column_plans import Assumed, same_number
 from pasb.covariates.encoder_file import encoder_of_numbers
@@ -27,6 +28,7 @@ from pasb.covariates.table_encoder import TableEncoder
 from pasb.covariates.table_reading import read_chunks
 from pasb.covariates.table_writing import table_writer
 from pasb.covariates.tables import Problems, TableError, ending, need_columns
+from pasb.report.scores import RunningScores
 
 MOST_ROWS = 10
 ROWS_AT_ONCE, CELLS_AT_ONCE = 8192, 2_000_000
@@ -91,11 +93,13 @@ def predict_table(
         console.print(f"On {scores.n_rows:,} rows: {scores.words()}")
 
 
-def _encoder(parts: ModelParts, path: Path) -> TableEncoder:
+def _encoder(parts: ModelParts, path: Path) -> TableEncoder | FormulaRows:
     """The encoder of a model; one of plain numbers for a model without."""
     if parts.encoder is not None:
         return parts.encoder
     model = parts.classifier
+    if isinstance(model, FormulaClassifier):
+        return FormulaRows(model.kinds_)
     if not hasattr(model, "feature_names_in_") and model.n_features_in_:
         raise UsageError(
             f"{path} was fitted to an array without column names; predict with pasb.load from "
@@ -106,7 +110,7 @@ def _encoder(parts: ModelParts, path: Path) -> TableEncoder:
 
 def _predicted(
     path: Path,
-    encoder: TableEncoder,
+    encoder: TableEncoder | FormulaRows,
     model: Any,
     options: PredictOptions,
     assumed: dict[tuple[str, str], Assumed],
@@ -147,7 +151,7 @@ def _predicted(
 
 def _encoded(
     path: Path,
-    encoder: TableEncoder,
+    encoder: TableEncoder | FormulaRows,
     model: Any,
     rows: pd.DataFrame,
     options: PredictOptions,

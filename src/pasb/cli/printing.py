@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 
-from pasb.cli.visible import visible
+from pasb.covariates.visible import visible
 from pasb.posterior.advice import ERROR_LIMIT, advice_on
 
 if TYPE_CHECKING:

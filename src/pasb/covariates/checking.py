@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_non_negative, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_non_negative,
+    column_or_1d,
+    validate_data,
+)
 
 from pasb.covariates.cells import cells_of
 from pasb.covariates.frame_input import data_frame
@@ -223,6 +228,14 @@ def _not_finite(table: Any, names) -> list[str]:
             f"{count(int(n_bad[v]), 'such value')}, the first in row {int(first[v]) + 1}. {remedy}"
         )
     return problems
+
+
+def checked_labels(y) -> NDArray:
+    """Labels as an array with one for each row, without gaps."""
+    labels, problems = _clear_labels(y)
+    _raise_all(problems)
+    labels = check_array(labels, ensure_2d=False, dtype=None, input_name="y", allow_nd=True)
+    return column_or_1d(labels, warn=True)
 
 
 def checked_classes(labels: NDArray) -> NDArray:

@@ -9,13 +9,16 @@ product.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.coefficient_prior import CoefficientPrior
+from pasb.binary.column_priors import ColumnPriors
 from pasb.binary.laplace import laplace_logistic
 from pasb.numerics.rows import Rows
-from pasb.sticks import FAILURE, SUCCESS
+from pasb.sticks import Roles
 
 FIRST_RATE, STEP = 8.0, 4.0
 LEAST_RATE, GREATEST_RATE = FIRST_RATE / STEP**6, FIRST_RATE * STEP**2
@@ -24,7 +27,9 @@ MOST_COLUMNS = 400  # beyond, the fits would take longer than the chain
 USUAL_COLUMNS = 20
 
 
-def prior_rate(rows: Rows, shape: float) -> float:
+def prior_rate(
+    rows: Rows, shape: float, prior_of: Callable[[float], ColumnPriors] | None = None
+) -> float:
     """Rate of the gamma prior of the precisions that suits a table.
 
     Parameters
@@ -32,6 +37,8 @@ def prior_rate(rows: Rows, shape: float) -> float:
     rows : Rows
     shape : float
         Shape of that prior.
+    prior_of : callable, optional
+        From a rate to the priors of all columns, where some have one of their own.
 
     Returns
     -------
@@ -43,13 +50,13 @@ def prior_rate(rows: Rows, shape: float) -> float:
         return FIRST_RATE * USUAL_COLUMNS / rows.n_columns
     few = rows.at_most(MOST_ROWS)
     modes: dict[int, NDArray[np.float64]] = {}
+    told_apart, others = Roles.of("forward", groups=few.groups), np.arange(few.n_categories)
 
     def evidence(rate: float) -> float:
-        prior = CoefficientPrior.of("ard", shape, rate)
+        prior = CoefficientPrior.of("ard", shape, rate) if prior_of is None else prior_of(rate)
         total = 0.0
         for category in range(few.n_categories):
-            roles = np.full(few.n_categories, FAILURE, dtype=np.int8)
-            roles[category] = SUCCESS
+            roles = told_apart.against(category, others[others != category], len(others))
             found = laplace_logistic(few, roles, prior, modes.get(category))
             modes[category] = found.mode
             total += found.log_evidence

@@ -53,7 +53,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     keep_id : list of column names, default=()
         Columns to use although they look like ids.
     missing : {"indicator", "error"}, default="indicator"
-        Fill gaps, with an indicator; or refuse them.
+        Fill gaps, with an indicator; or refuse them. A transformer cannot leave rows out:
+        `gap_rows` tells which have gaps, and ``X[~encoder.fit(X).gap_rows(X)]`` has none.
     unknown : {"average", "error"}, default="average"
         What a level means that the training rows did not have, where no levels are pooled.
     decimal : {"auto", ".", ","}, default="auto"

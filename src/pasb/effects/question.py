@@ -17,8 +17,6 @@ from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table
 from pasb.posterior.frames import native_frame
 from pasb.posterior.mixin import tails_of
 
-MOST_GROUPS = 1000
-
 Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From measures (draws, measures, classes, ...) to the quantities that are reported."""
 
@@ -57,23 +55,11 @@ class Question:
             raise ValueError("draws=True needs averages: pass by=True or columns to group by")
 
     def _groups(self, weights: ArrayLike | None) -> Groups:
-        n_rows = len(self.rows)
-        own = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
-        if own.shape != (n_rows,) or not (own >= 0).all() or not own.any():
-            raise ValueError("weights must hold one number for each row, not negative, not all 0")
         if self.by is True:
             self.by = []
         self.rows.check_columns(self.by, "by")
         columns = [self.rows.column(name).tolist() for name in self.by]
-        tuples = list(zip(*columns, strict=True)) if columns else [()] * n_rows
-        labels = sorted(set(tuples), key=lambda label: [(str(type(v)), v) for v in label])
-        if len(labels) > MOST_GROUPS:
-            raise ValueError(
-                f"by: {' and '.join(map(repr, self.by))} would make {len(labels)} groups, more "
-                f"than {MOST_GROUPS}: cut a column of numbers into a few intervals first"
-            )
-        place = {label: k for k, label in enumerate(labels)}
-        return Groups(labels, np.array([place[label] for label in tuples]), own)
+        return Groups.of(self.by, columns, weights, len(self.rows))
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pasb.effects.altered_rows import AlteredRows, Changes
 from pasb.numerics.helpers import one_blas_thread
@@ -20,6 +20,7 @@ from pasb.numerics.rows import BLOCK
 from pasb.posterior.predict import Predictor
 
 ROWS_AT_ONCE = 1024
+MOST_GROUPS = 1000
 NUMBERS_AT_ONCE = 2**22  # of all draws of the rows whose intervals are worked out, 32 MiB
 
 Evaluation = Callable[[slice], Iterator[tuple[slice, NDArray[np.float64]]]]
@@ -40,6 +41,24 @@ class Groups(NamedTuple):
     labels: list[tuple]
     of_row: NDArray[np.int64]
     weights: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], columns: Sequence[list], weights: ArrayLike | None, n_rows: int
+    ) -> Groups:
+        """Rows with the same values in some columns; all rows together if there are none."""
+        own = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+        if own.shape != (n_rows,) or not (own >= 0).all() or not own.any():
+            raise ValueError("weights must hold one number for each row, not negative, not all 0")
+        tuples = list(zip(*columns, strict=True)) if columns else [()] * n_rows
+        labels = sorted(set(tuples), key=lambda label: [(str(type(v)), v) for v in label])
+        if len(labels) > MOST_GROUPS:
+            raise ValueError(
+                f"by: {' and '.join(map(repr, names))} would make {len(labels)} groups, more "
+                f"than {MOST_GROUPS}: cut a column of numbers into a few intervals first"
+            )
+        place = {label: k for k, label in enumerate(labels)}
+        return cls(labels, np.array([place[label] for label in tuples]), own)
 
     def of_block(self, rows: slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The groups that a block of rows has, and a weight for each row, padded, and group."""

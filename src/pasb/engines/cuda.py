@@ -7,19 +7,27 @@ the device when a checkpoint is written and at the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pasb.binary.binary_model import BinarySampler
+from pasb.binary.softplus import Softplus
+from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.engines.device import array_module
+from pasb.engines.path_sizes import is_dense
 from pasb.engines.pilot import Pilot, with_pilots
 from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
+from pasb.engines.softplus_paths import PathError
 from pasb.errors import EngineError
 from pasb.evidences.evidences import Evidences
-from pasb.moves.move import State, Tally
+from pasb.moves.move import Move, State, Tally
+from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
+from pasb.numerics.helpers import Helpers, TaskRunner
 from pasb.orders.table import OrderTable
 from pasb.sampling.chain import Chain
 from pasb.sampling.engine import AfterSweep, Engine
@@ -35,6 +43,8 @@ class CudaEngine(Engine):
         self.n_jobs = n_jobs
         self.evidences: dict[int, Evidences | None] = {}  # by the identity of the problem
         self.samplers: dict[int, BinarySampler] = {}  # by that of the rows; only to start from
+        self.moves: dict[int, list[Move]] = {}  # by that of the chain
+        self.helpers = Helpers()
         self.batch: SoftplusBatch | None = None
         self.batched: list[Chain] = []  # the chains of that batch
 
@@ -45,16 +55,33 @@ class CudaEngine(Engine):
                 "engine='cuda' has no printed update: scheme='paper' needs engine='cpu'"
             )
         each = {id(problem): problem for problem in problems}
-        surrogates = {name: problem.surrogate(self.n_jobs) for name, problem in each.items()}
-        self.evidences |= with_pilots(each, surrogates, schedule.seed)
+        surrogates: dict[int, Evidences | None] = {
+            name: problem.surrogate(self.n_jobs) for name, problem in each.items()
+        }
+        if not has_trajectories(problems[0]):
+            surrogates = with_pilots(each, surrogates, schedule.seed)
+        self.evidences |= surrogates
         out = []
         for k, problem in enumerate(problems):
             if id(problem.rows) not in self.samplers:
                 self.samplers[id(problem.rows)] = problem.model.sampler(problem.rows)
             sampler = self.samplers[id(problem.rows)]
-            swap = Swap(OrderTable.empty(problem.rows.n_categories), problem.n_swaps)
+            moves = self._moves(problem, sampler, schedule.n_warmup)
             guards = dict.fromkeys(sampler.guards, 0)
-            out.append(Chain(k, problem, schedule, Tally([swap]), guards, sampler.start))
+            chain = Chain(k, problem, schedule, Tally(moves), guards, sampler.start)
+            self.moves[id(chain)] = moves
+            out.append(chain)
+        return out
+
+    def _moves(self, problem: Problem, sampler: BinarySampler, n_warmup: int) -> list[Move]:
+        """Those that count something; the batch does what they do, but for their starts."""
+        out: list[Move] = []
+        if has_trajectories(problem):
+            assert isinstance(sampler, SoftplusSampler)
+            run = TaskRunner(self.helpers, True)
+            out.append(SoftplusTrajectory(sampler, problem.roles, n_warmup, run))
+        if problem.infers:
+            out.append(Swap(OrderTable.empty(problem.rows.n_categories), problem.n_swaps))
         return out
 
     def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
@@ -72,9 +99,9 @@ class CudaEngine(Engine):
     ) -> None:
         until = min(until, group[0].schedule.n_sweeps)
         deadline = monotonic() + seconds
-        for chain in group:
-            if chain.state is None:
-                chain.state = self._start(chain)
+        new = [chain for chain in group if chain.state is None]
+        if new:
+            self._start(new)
         while any(chain.n_done < until for chain in group):
             chains, goal = self._behind(group, until)
             self._enter(chains)
@@ -83,13 +110,27 @@ class CudaEngine(Engine):
                 if stop or monotonic() > deadline:
                     return
 
-    def _start(self, chain: Chain) -> State:
+    def _start(self, chains: Sequence[Chain]) -> None:
+        """Start new chains; moves that know better places than random ones run in threads."""
+        states = [self._first_state(chain) for chain in chains]
+        n_threads = min(self.n_jobs, len(chains))
+        self.helpers.reset(self.n_jobs - n_threads)
+        with ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool:
+            list(pool.map(self._better, chains, states))
+        for chain, state in zip(chains, states, strict=True):
+            chain.state = state
+
+    def _first_state(self, chain: Chain) -> State:
         evidences = self.evidences[id(chain.problem)]
         order = chain.problem.first_order(evidences, chain.first_keys)
         state = State(order, chain.parameters_to_start_from(chain.first_keys))
         if isinstance(evidences, Pilot):
             evidences.fill(state)
         return state
+
+    def _better(self, chain: Chain, state: State) -> None:
+        for move in self.moves[id(chain)]:
+            move.start(state)
 
     def _settling(self, chain: Chain) -> int:
         starts_well = self.evidences[id(chain.problem)] is not None
@@ -107,7 +148,9 @@ class CudaEngine(Engine):
         for chain in group:
             if chain.n_done == least:
                 tables.setdefault(id(chain.problem.rows), []).append(chain)
-        same = len({len(chains) for chains in tables.values()}) == 1
+        # chains of a batch also have metrics of one kind
+        kinds = {_kind(own) for own in tables.values()}
+        same = len(kinds) == 1
         chosen = list(tables.values()) if same else [next(iter(tables.values()))]
         return [chain for own in chosen for chain in own], min(g for g in goals if g > least)
 
@@ -120,8 +163,11 @@ class CudaEngine(Engine):
             if chains == self.batched and fits == self.batch.fits_reference:
                 return
             self.fetch(self.batched)
+            self.batch = None  # its memory is free for the next one
         members = [BatchChain(chain.problem, chain.schedule.seed, chain.index) for chain in chains]
-        self.batch, self.batched = SoftplusBatch(members, fits_reference=fits), chains
+        n_warmup = chains[0].schedule.n_warmup if has_trajectories(problem) else None
+        self.batch = SoftplusBatch(members, fits_reference=fits, n_warmup=n_warmup)
+        self.batched = chains
         states = [chain.state for chain in chains if chain.state is not None]
         self.batch.start([state.order for state in states], [state.parameters for state in states])
 
@@ -129,7 +175,10 @@ class CudaEngine(Engine):
         """One sweep of all chains of the batch; whether the run shall stop."""
         batch = self.batch
         assert batch is not None
-        log_likelihoods = batch.sweep(chains[0].n_done + 1)
+        try:
+            log_likelihoods = batch.sweep(chains[0].n_done + 1)
+        except PathError as error:
+            raise chains[error.chain].diverged(str(error)) from error
         if chains[0].keeps_next:
             self._bring(chains[0].problem.model.kept)
         stop = False
@@ -137,18 +186,27 @@ class CudaEngine(Engine):
             assert chain.state is not None
             chain.state.log_likelihood = float(log_likelihoods[c])
             chain.state.order[:] = batch.orders[c]
-            proposed = batch.infers[c] * chain.problem.n_swaps
-            chain.tally.total += proposed, batch.swaps_accepted[c]
+            self._count(chain, batch.path_counts[c], int(batch.swaps_accepted[c]))
             chain.after_sweep()
             if after_sweep is not None:
                 stop |= after_sweep(chain)
         return stop
+
+    def _count(self, chain: Chain, of_paths: NDArray[np.int64], n_accepted: int) -> None:
+        for move in self.moves[id(chain)]:
+            if isinstance(move, Swap):
+                move.counted += chain.problem.n_swaps, n_accepted
+            else:
+                move.counted += of_paths
 
     def fetch(self, group: Sequence[Chain]) -> None:
         """Bring all parameters and the guards' counts to the host."""
         if self.batch is None:
             return
         self._bring(None)
+        for chain, own in zip(self.batched, self.batch.learned, strict=False):
+            assert chain.state is not None
+            chain.state.parameters["adaptation"][...] = own
         for chain, counts in zip(self.batched, self.batch.take_guards(), strict=True):
             for name, count in counts.items():
                 chain.guards[name] += count
@@ -166,3 +224,18 @@ class CudaEngine(Engine):
 
     def __exit__(self, *exception: object) -> None:
         self.batch, self.batched = None, []
+        self.helpers.__exit__(None, None, None)
+
+
+def has_trajectories(problem: Problem) -> bool:
+    """Whether sticks are followed along trajectories before they are updated."""
+    return isinstance(problem.model, Softplus) and problem.model.moves == "mixed"
+
+
+def _kind(chains: Sequence[Chain]) -> tuple[int, bool]:
+    """What tables in one batch have in common: how many chains, and the kind of metric."""
+    problem = chains[0].problem
+    if not has_trajectories(problem):
+        return len(chains), True
+    n_experts, n_layers, n_columns = problem.model.shapes(problem.rows.n_columns)["coef"]
+    return len(chains), is_dense(n_experts, n_layers, n_columns)

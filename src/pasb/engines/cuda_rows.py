@@ -17,9 +17,9 @@ from numba import cuda
 
 from pasb.binary import softplus_rows
 from pasb.binary.softplus_kernels import KINDS, LATENTS, NO_EXPERT
-from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, LOG_OFF
+from pasb.binary.softplus_link import LOG_GREATEST, LOG_OFF
 from pasb.engines.device import THREADS, shared
-from pasb.engines.device_functions import block_sum, key_of, open_stream, with_layer
+from pasb.engines.device_functions import block_sum, key_of, log_success, open_stream, with_layer
 from pasb.sticks import ABSENT
 
 draw_row = shared(softplus_rows.draw_row)
@@ -145,11 +145,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
             log_rate = high + math.log1p(math.exp(low - high))
         log_rate = max(log_rate, LOG_OFF)
         rate = math.exp(min(log_rate, LOG_GREATEST))
-        if log_rate < LINEAR_BELOW:
-            return log_rate, -rate
-        if rate < 0.7:
-            return math.log(-math.expm1(-rate)), -rate
-        return math.log1p(-math.exp(-rate)), -rate
+        return log_success(log_rate, rate), -rate
 
     @cuda.jit
     def latents(psi, weight, stick_keys, roles, category, sweep, active, log_exposure, theta):

@@ -25,6 +25,7 @@ def simulated() -> bool:
 THREADS = 4 if simulated() else 128
 MANY_THREADS = 4 if simulated() else 512
 FEW_LANES, MANY_LANES = (1, 2) if simulated() else (32, 128)  # threads that share a column
+LANES = 2 if simulated() else 32  # of a block, that read neighbouring numbers
 
 
 def array_module() -> Any:
@@ -151,3 +152,37 @@ def free_bytes(xp: Any) -> int:
 def to_host(array: Any) -> np.ndarray:
     """A NumPy array of the same numbers."""
     return array if isinstance(array, np.ndarray) else array.get()
+
+
+def inverse_of_lower(xp: Any, matrix: Any) -> Any:
+    """The inverse of a lower triangular matrix, itself one."""
+    if xp is np:
+        from scipy.linalg import solve_triangular
+    else:
+        from cupyx.scipy.linalg import solve_triangular
+    return solve_triangular(matrix, xp.eye(len(matrix)), lower=True)
+
+
+def product(xp: Any, a: Any, b: Any, out: Any) -> Callable[[], Any]:
+    """What computes ``out = a @ b``, for tables side by side, again and again.
+
+    All have three axes, are contiguous and stay where they are. To look at them every time, as
+    `matmul` does, takes CuPy longer than small products take the GPU.
+    """
+    if xp is np:
+        return lambda: np.matmul(a, b, out=out)
+    from cupy.cuda import cublas, device
+
+    n_tables, m, k = a.shape
+    n = b.shape[2]
+    one, zero = np.ones(1), np.zeros(1)
+    # by columns, as cuBLAS has matrices, these are transposed, and so is their product
+    sizes = (n, m, k, one.ctypes.data)
+    second, first = (b.data.ptr, n, k * n), (a.data.ptr, k, m * k)
+    result = (zero.ctypes.data, out.data.ptr, n, m * n, n_tables)
+
+    def multiply(keep: Any = (a, b, out, one, zero)) -> None:
+        handle = device.get_cublas_handle()
+        cublas.dgemmStridedBatched(handle, 0, 0, *sizes, *second, *first, *result)
+
+    return multiply

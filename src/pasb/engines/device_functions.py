@@ -1,4 +1,4 @@
-"""What the kernels of a softplus update have in common."""
+"""What the kernels of softplus sticks have in common."""
 
 from __future__ import annotations
 
@@ -29,6 +29,27 @@ def with_layer(psi, log_q):
     if x < LINEAR_BELOW:
         return x
     return math.log(x + math.log1p(math.exp(-x)) if x > 0.0 else math.log1p(math.exp(x)))
+
+
+@cuda.jit(device=True)
+def layer_with_slope(psi, log_q):
+    """The same, and its derivative by psi_t, which is that by log q_(t-1) too."""
+    x = psi + log_q
+    if x < LINEAR_BELOW:
+        return x, 1.0
+    e = math.exp(-abs(x))
+    q = max(x, 0.0) + math.log1p(e)
+    return math.log(q), (1.0 if x > 0.0 else e) / ((1.0 + e) * q)
+
+
+@cuda.jit(device=True)
+def log_success(log_rate, rate):
+    """log(1 - exp(-rate))."""
+    if log_rate < LINEAR_BELOW:
+        return log_rate
+    if rate < 0.7:
+        return math.log(-math.expm1(-rate))
+    return math.log1p(-math.exp(-rate))
 
 
 @cuda.jit(device=True)

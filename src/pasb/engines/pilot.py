@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ class Pilot(Evidences):
 
     def __init__(self, problem: Problem, seed: int):
         rows = problem.rows
-        super().__init__(np.diff(rows.bounds).astype(np.float64), problem.roles)
+        super().__init__(replace(rows, given_weights=None).counts, problem.roles)
         self.problem, self.seed = problem, seed
         self.together = [self]  # those of the same table, which run at once
         self.values: dict[tuple[int, int], list[float]] = {}

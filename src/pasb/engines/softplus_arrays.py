@@ -39,8 +39,8 @@ class SoftplusArrays:
     ----------
     members : sequence of BatchChain
         Chains of one scheme and one binary model, but for the prior of the rates; of tables
-        with the same number of categories. Chains of the same table stand together, and all
-        tables have as many.
+        with as many categories and groups of rows. Chains of the same table stand together, and
+        all tables have as many.
     fits_reference : bool, default=False
         Whether the reference category has a stick too.
     """
@@ -48,15 +48,14 @@ class SoftplusArrays:
     def __init__(self, members: Sequence[BatchChain], *, fits_reference: bool = False):
         self.xp = array_module()
         self.members, model = list(members), members[0].problem.model
-        if not isinstance(model, Softplus) or model.prune or model.moves != "gibbs":
-            raise EngineError(
-                "engine='cuda' runs softplus models by Gibbs updates, without pruning; use 'cpu'"
-            )
+        if not isinstance(model, Softplus) or model.prune:
+            raise EngineError("engine='cuda' runs softplus models without pruning; use 'cpu'")
         self.model = model
         self.state_names = (*STATE, *(("mean_rate",) if model.shares_rate else ()))
         self.tables = _tables(self.members)
         self.fits_reference = fits_reference
         self.n_chains, self.n_categories = len(self.members), self.tables[0].n_categories
+        self.n_groups = self.tables[0].n_groups
         self.n_experts, self.n_layers = int(model.n_experts), int(model.n_layers)
         self.n_rows = max(table.n_rows for table in self.tables)
         self.n_columns = max(table.n_columns for table in self.tables)
@@ -71,14 +70,19 @@ class SoftplusArrays:
             self._prepare()
 
     def _prepare(self) -> None:
-        model = self.model
         self._put_table()
-        hypers = [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate]
-        self._put("hypers", np.array(hypers, dtype=np.float64))
+        self.put("hypers", np.array(self.hypers))
         models = [member.problem.model for member in self.members]
-        self._put("rate_prior", np.array([own.rate_prior for own in models]))
-        self._put("mean_rate_prior", np.array(MEAN_RATE_PRIOR))
+        self.put("rate_prior", np.array([own.rate_prior for own in models]))
+        self.put("mean_rate_prior", np.array(MEAN_RATE_PRIOR))
         self._allocate()
+
+    @property
+    def hypers(self) -> list[float]:
+        """Shapes and rates of the priors of gamma_0 and c_0."""
+        model = self.model
+        own = (model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate)
+        return [float(value) for value in own]
 
     def _sizes(self) -> tuple[int, int]:
         """Sticks of a chain, and categories whose parameters are part of its state."""
@@ -92,10 +96,15 @@ class SoftplusArrays:
         numbers = sums * (self.n_rows + 4 * n) + experts * (3 * n * n // 2 + 5 * n)
         return by_row * self.n_rows + 8 * numbers
 
+    def _bytes_of_moves(self) -> tuple[int, int]:
+        """What moves beside the update need, in all and for a chain."""
+        return 0, 0
+
     def _check_memory(self) -> None:
-        need, free = self._bytes_of_a_chain, int(SHARE * free_bytes(self.xp))
+        fixed, need = self._bytes_of_moves()
+        need, free = need + self._bytes_of_a_chain, int(SHARE * free_bytes(self.xp))
         n = self.n_columns
-        fixed = 4 * len(self.tables) * self.n_rows * n * (n + 3) + self._n_stacks * self._stack
+        fixed += 4 * len(self.tables) * self.n_rows * n * (n + 3) + self._n_stacks * self._stack
         if fixed + need * self.n_chains > free:
             most = max(0, (free - fixed) // need)
             raise EngineError(
@@ -111,7 +120,7 @@ class SoftplusArrays:
     def _n_stacks(self) -> int:
         return int(np.clip(STACK_BYTES // self._stack, 1, min(STACKS, self.n_vectors)))
 
-    def _put(self, name: str, values: Any) -> None:
+    def put(self, name: str, values: Any) -> None:
         """Have an array on the device, and what kernels take."""
         if name in self.arrays:
             self.arrays[name][...] = self.xp.asarray(values)
@@ -122,21 +131,21 @@ class SoftplusArrays:
     def _put_table(self) -> None:
         shape = (len(self.tables), self.n_columns, self.n_rows)
         table = np.zeros(shape)
-        category = np.full((len(self.tables), self.n_rows), self.n_categories, dtype=np.int32)
+        category = np.full((len(self.tables), self.n_rows), self.n_groups, dtype=np.int32)
         for g, rows in enumerate(self.tables):
             own = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
             table[g, : rows.n_columns, : rows.n_rows] = own.T
-            category[g, : rows.n_rows] = rows.categories
-        self._put("table", table)
-        self._put("category", category)
-        self._put("widths", np.array([rows.n_columns for rows in self.tables]))
-        self._put("bounds", np.stack([rows.bounds for rows in self.tables]))
+            category[g, : rows.n_rows] = rows.group_of_rows
+        self.put("table", table)
+        self.put("category", category)
+        self.put("widths", np.array([rows.n_columns for rows in self.tables]))
+        self.put("bounds", np.stack([rows.bounds for rows in self.tables]))
         a, b = np.tril_indices(self.n_columns)
         device = self.arrays["table"]
         # by rows, as the matrix products want them
-        self._put("by_row", self.xp.ascontiguousarray(device.transpose(0, 2, 1)))
+        self.put("by_row", self.xp.ascontiguousarray(device.transpose(0, 2, 1)))
         by_row = self.arrays["by_row"]
-        self._put("products", by_row[:, :, a] * by_row[:, :, b])
+        self.put("products", by_row[:, :, a] * by_row[:, :, b])
 
     def _allocate(self) -> None:
         xp, n, t, rows = self.xp, self.n_columns, self.n_layers, self.n_rows
@@ -159,15 +168,15 @@ class SoftplusArrays:
             "n_active": (self.n_problems, self.n_experts),
             "exposure": (self.n_problems, self.n_experts),
             "all_psi": (slots, self.n_experts, t, rows),
-            "sums": (2, slots, self.n_categories),
+            "sums": (2, slots, self.n_groups),
         }
         for name, shape in shapes.items():
-            self._put(name, xp.zeros(shape))
-        self._put("row_active", xp.zeros((v, rows), dtype=np.int8))
-        self._put("failed", xp.zeros(v, dtype=np.int32))
-        self._put("some_steep", xp.zeros(v, dtype=np.int32))
-        self._put("sweep", xp.zeros(1, dtype=np.int64))
-        self._put("guards", xp.zeros((self.n_chains, 3), dtype=np.int64))
+            self.put(name, xp.zeros(shape))
+        self.put("row_active", xp.zeros((v, rows), dtype=np.int8))
+        self.put("failed", xp.zeros(v, dtype=np.int32))
+        self.put("some_steep", xp.zeros(v, dtype=np.int32))
+        self.put("sweep", xp.zeros(1, dtype=np.int64))
+        self.put("guards", xp.zeros((self.n_chains, 3), dtype=np.int64))
         for name in ("psi", "theta", "own_coef"):  # layer by layer
             for layer in range(t):
                 self.views[f"{name} {layer}"] = view(self.arrays[name][layer])
@@ -180,7 +189,7 @@ class SoftplusArrays:
         widths = [(0, 0)] * (values.ndim - 1) + [(0, missing)]
         return np.pad(values, widths, constant_values=1.0)
 
-    def _by_table(self, name: str, layer: int | None = None) -> Any:
+    def by_table(self, name: str, layer: int | None = None) -> Any:
         """An array with a first axis for the tables, for matrix products."""
         array = self.arrays[name] if layer is None else self.arrays[name][layer]
         return array.reshape(len(self.tables), -1, array.shape[-1])

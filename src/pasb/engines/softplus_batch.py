@@ -3,7 +3,8 @@
 Given the orders, all sticks of all chains are independent, and so are the experts of a stick
 once its latents are drawn. So a sweep is a few launches over all of them: predictors by one
 matrix product, latents, and for each layer Polya-Gamma variables, all weighted Gram matrices as
-one product with the table of column products, and all draws of coefficients.
+one product with the table of column products, and all draws of coefficients. Trajectories, where
+a model has them, come before that (`pasb.engines.softplus_paths`).
 
 Nothing is allocated in a sweep, the kernels between two matrix products are replayed as graphs,
 and the host waits only for the sums of log-probabilities.
@@ -24,7 +25,9 @@ from pasb.engines import cuda_centre as centre
 from pasb.engines import cuda_reflections as reflections
 from pasb.engines import cuda_rows as row_kernels
 from pasb.engines.device import MANY_THREADS, THREADS, to_host
+from pasb.engines.path_sizes import PathSizes, is_dense
 from pasb.engines.softplus_arrays import BatchChain, SoftplusArrays
+from pasb.engines.softplus_paths import SoftplusPaths
 from pasb.moves.swap import swap_moves
 from pasb.orders import OrderTable
 from pasb.sticks import ABSENT, roles_of_sticks
@@ -44,9 +47,19 @@ class SoftplusBatch(SoftplusArrays):
     fits_reference : bool, default=False
         Fit the reference category too, to its one-against-the-rest labels, as the printed
         algorithm does.
+    n_warmup : int, optional
+        Follow trajectories before the updates of a sweep, and adapt them in so many sweeps; by
+        default there are only updates.
     """
 
-    def __init__(self, members: Sequence[BatchChain], *, fits_reference: bool = False):
+    def __init__(
+        self,
+        members: Sequence[BatchChain],
+        *,
+        fits_reference: bool = False,
+        n_warmup: int | None = None,
+    ):
+        self.n_warmup = n_warmup
         super().__init__(members, fits_reference=fits_reference)
         self.infers = np.array([member.problem.fixed_order is None for member in self.members])
         n_swaps = self.infers.sum() * self.members[0].problem.n_swaps
@@ -56,6 +69,26 @@ class SoftplusBatch(SoftplusArrays):
         )
         self.sized = row_kernels.of_size(self.n_experts, self.n_layers)
         self._launch, self._play = self.launcher.launch, self.launcher.play
+        self.paths: SoftplusPaths | None = None
+        if n_warmup is not None:
+            self.paths = SoftplusPaths(self, self._path_sizes(), n_warmup)
+        # gradients, accepted trajectories and divergences of the last sweep
+        self.path_counts = np.zeros((self.n_chains, 3), dtype=np.int64)
+
+    def _path_sizes(self) -> PathSizes:
+        size = self.n_experts, self.n_layers
+        dense = {is_dense(*size, table.n_columns) for table in self.tables}
+        if len(dense) > 1:
+            raise ValueError("trajectories of tables in one batch must have metrics of one kind")
+        n_sticks = self.n_categories - 1
+        table = len(self.tables), self.n_rows, self.n_columns
+        return PathSizes(*table, *size, n_sticks, self.n_chains * n_sticks, dense.pop())
+
+    def _bytes_of_moves(self) -> tuple[int, int]:
+        if self.n_warmup is None:
+            return 0, 0
+        sizes = self._path_sizes()
+        return sizes.fixed_bytes, sizes.bytes_of_a_chain
 
     def start(
         self, orders: Sequence[NDArray[np.int64]], parameters: Sequence[dict[str, NDArray]]
@@ -64,40 +97,48 @@ class SoftplusBatch(SoftplusArrays):
         self.orders = np.array(orders)
         with self.launcher.stream:
             for name in self.state_names:
-                self._put(name, np.concatenate([self._wide(name, own[name]) for own in parameters]))
+                self.put(name, np.concatenate([self._wide(name, own[name]) for own in parameters]))
             if self.model.shares_rate:
                 means = np.array([own["mean_rate"][0] for own in parameters])
-                self._put("rate_prior", np.column_stack([np.ones(self.n_chains), 1 / means]))
+                self.put("rate_prior", np.column_stack([np.ones(self.n_chains), 1 / means]))
+            if self.paths is not None:
+                self.paths.start([own["adaptation"] for own in parameters])
             self._put_orders()
 
     def _put_orders(self) -> None:
         """What follows from the orders: the slots and the roles of the categories."""
-        s = self.n_categories
-        roles = np.full((self.n_chains, self.n_sticks, s + 1), ABSENT, dtype=np.int8)
+        s, n_groups = self.n_categories, self.n_groups
+        roles = np.full((self.n_chains, self.n_sticks, n_groups + 1), ABSENT, dtype=np.int8)
         for c, member in enumerate(self.members):
             roles_of_sticks(self.orders[c], *member.problem.roles, roles[c])
         chain = np.arange(self.n_chains)[:, None] * s
-        self._put("roles", roles.reshape(-1, s + 1))
-        self._put("slots", (chain + self.orders[:, : self.n_sticks]).ravel())
-        self._put("references", np.where(self.infers, chain[:, 0] + self.orders[:, -1], -1))
+        self.put("roles", roles.reshape(-1, n_groups + 1))
+        self.put("slots", (chain + self.orders[:, : self.n_sticks]).ravel())
+        self.put("references", np.where(self.infers, chain[:, 0] + self.orders[:, -1], -1))
         if "stick_keys" not in self.arrays:
             keys = np.array([(member.seed, member.chain) for member in self.members])
             stick_keys = np.empty((self.n_chains, s, 3), dtype=np.int64)
             stick_keys[:, :, :2] = keys[:, None]
             stick_keys[:, :, 2] = np.arange(s)
-            self._put("stick_keys", stick_keys[:, : self.n_sticks].reshape(-1, 3).copy())
-            self._put("reference_keys", stick_keys[:, -1].copy())
+            self.put("stick_keys", stick_keys[:, : self.n_sticks].reshape(-1, 3).copy())
+            self.put("reference_keys", stick_keys[:, -1].copy())
+        if self.paths is not None:
+            self.paths.put_orders(self.orders)
 
     def _predict(self, layer: int) -> None:
-        out = self._by_table("psi", layer)
-        self.xp.matmul(self._by_table("own_coef", layer), self.arrays["table"], out=out)
+        out = self.by_table("psi", layer)
+        self.xp.matmul(self.by_table("own_coef", layer), self.arrays["table"], out=out)
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         """One sweep of all chains; their log-likelihoods."""
         with self.launcher.stream:
             self.arrays["sweep"].fill(number)
+            if self.paths is not None:
+                self.paths.sweep(number)
             self._update_sticks()
             move = partial(self._move_order, number, *self._tabulate())
+            if self.paths is not None:
+                self.path_counts = self.paths.finish(number)
             self.swaps_accepted = np.zeros(self.n_chains, dtype=np.int64)
             out = np.array(list(self._of_each_chain(move, range(self.n_chains))))
             if self.swaps_accepted.any():
@@ -109,7 +150,7 @@ class SoftplusBatch(SoftplusArrays):
     ) -> float:
         """Swaps in the order of one chain; its log-likelihood."""
         problem, seed, chain = self.members[c]
-        table = OrderTable.of(success[c], failure[c], problem.direction)
+        table = OrderTable.of(success[c], failure[c], problem.direction, problem.rows.groups)
         order = self.orders[c]
         if self.infers[c]:  # the pseudo-prior is the prior: no term for the reference
             key = Keys(seed, chain, number).at(self.n_categories)
@@ -124,12 +165,12 @@ class SoftplusBatch(SoftplusArrays):
         self._play("latents", self._draw_latents)
         for layer in range(self.n_layers):
             self._play(f"weights {layer}", partial(self._draw_row_weights, layer))
-            xp.matmul(self._by_table("weights"), arrays["products"], out=self._by_table("gram"))
-            xp.matmul(self._by_table("shares"), arrays["by_row"], out=self._by_table("linear"))
+            xp.matmul(self.by_table("weights"), arrays["products"], out=self.by_table("gram"))
+            xp.matmul(self.by_table("shares"), arrays["by_row"], out=self.by_table("linear"))
             self._play(f"coefficients {layer}", partial(self._draw_coefficients, layer))
-            xp.matmul(self._by_table("light"), arrays["products"], out=self._by_table("gram"))
+            xp.matmul(self.by_table("light"), arrays["products"], out=self.by_table("gram"))
             self._play("light shares", partial(self._lighten, "shares"))
-            xp.matmul(self._by_table("light"), arrays["by_row"], out=self._by_table("linear"))
+            xp.matmul(self.by_table("light"), arrays["by_row"], out=self.by_table("linear"))
             self._play(f"rest {layer}", partial(self._draw_rest, layer))
             self._predict(layer)
         self._play("hyperparameters", self._draw_hyperparameters)
@@ -253,16 +294,21 @@ class SoftplusBatch(SoftplusArrays):
 
     def _tabulate(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Sums of log-probabilities, (chains, slots, categories)."""
-        out = self._by_table("all_psi")
-        self.xp.matmul(self._by_table("coef"), self.arrays["table"], out=out)
+        out = self.by_table("all_psi")
+        self.xp.matmul(self.by_table("coef"), self.arrays["table"], out=out)
         self._play("sums", self._sum)
-        shape = (2, self.n_chains, self.n_slots, self.n_categories)
+        shape = (2, self.n_chains, self.n_slots, self.n_groups)
         success, failure = to_host(self.arrays["sums"]).reshape(shape).copy()
         return success, failure
 
     def _sum(self) -> None:
-        grid = (self.n_chains * self.n_slots, self.n_categories)
+        grid = (self.n_chains * self.n_slots, self.n_groups)
         self._launch(self.sized.log_sums, grid, THREADS, "all_psi", "weight", "bounds", "sums")
+
+    @property
+    def learned(self) -> list[NDArray[np.float64]]:
+        """What trajectories have learned, one array a chain; nothing where there are none."""
+        return [] if self.paths is None else self.paths.records
 
     def take_guards(self) -> list[dict[str, int]]:
         """How often each numerical guard fired since the last call, chain by chain."""

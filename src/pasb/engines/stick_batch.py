@@ -54,17 +54,17 @@ class StickBatch(SoftplusBatch):
             [BatchChain(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]
         )
         self.infers[:] = False
-        own = np.array([stick.category for stick in self.sticks])
-        later = np.array([stick.later for stick in self.sticks])
         categories = np.arange(self.n_categories)
-        self._stops = own[:, None] == categories
-        self._goes_on = (later[:, None] >> categories & 1).astype(bool)
         self._roles = np.stack(
             [
-                stick.problem.roles.against(stick.category, np.flatnonzero(behind), len(categories))
-                for stick, behind in zip(self.sticks, self._goes_on, strict=True)
+                stick.problem.roles.against(
+                    stick.category, categories[stick.later >> categories & 1 > 0], len(categories)
+                )
+                for stick in self.sticks
             ]
         )
+        roles = np.array([stick.problem.roles[:2] for stick in self.sticks])
+        self._stops, self._goes_on = (self._roles == own[:, None] for own in roles.T)
         self._forward = np.array([stick.problem.direction == "forward" for stick in self.sticks])
         self._begin()
 
@@ -82,12 +82,12 @@ class StickBatch(SoftplusBatch):
         self.start([np.zeros(1, dtype=np.int64)] * self.n_chains, starts)
 
     def _put_orders(self) -> None:
-        with_padding = np.full((self.n_chains, self.n_categories + 1), ABSENT, dtype=np.int8)
+        with_padding = np.full((self.n_chains, self.n_groups + 1), ABSENT, dtype=np.int8)
         with_padding[:, :-1] = self._roles
-        self._put("roles", with_padding)
-        self._put("slots", np.arange(self.n_chains))
+        self.put("roles", with_padding)
+        self.put("slots", np.arange(self.n_chains))
         names = [(member.seed, member.chain, 0) for member in self.members]
-        self._put("stick_keys", np.array(names, dtype=np.int64))
+        self.put("stick_keys", np.array(names, dtype=np.int64))
 
     def sweep(self, number: int) -> NDArray[np.float64]:
         """One sweep of all sticks; their log-likelihoods."""

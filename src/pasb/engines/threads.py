@@ -14,8 +14,6 @@ from time import monotonic
 import numpy as np
 
 from pasb.binary.binary_model import Keys
-from pasb.evidences.approximations import Approximations
-from pasb.evidences.evidences import Evidences
 from pasb.numerics.helpers import Helpers
 from pasb.sampling.chain import Chain
 from pasb.sampling.engine import AfterSweep, Engine
@@ -32,16 +30,19 @@ class ThreadEngine(Engine):
         self.sweepers: dict[int, Sweeper] = {}  # by the identity of the chain
 
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
-        shared: dict[int, tuple[Approximations | None, Evidences | None]] = {}
+        shared: dict[int, tuple] = {}
         out = []
         for k, problem in enumerate(problems):
             if id(problem) not in shared:
                 exact = problem.scheme == "exact"
-                surrogate = problem.surrogate(self.n_jobs)
-                approximations = problem.approximations(self.n_jobs) if exact else None
-                shared[id(problem)] = approximations, surrogate
-            own = shared[id(problem)]
-            sweeper = Sweeper(problem, *own, schedule.settling, self.helpers, schedule.n_warmup)
+                shared[id(problem)] = (
+                    problem.approximations(self.n_jobs) if exact else None,
+                    problem.surrogate(self.n_jobs),
+                    problem.annealed(self.n_jobs),
+                )
+            approximations, surrogate, annealed = shared[id(problem)]
+            settings = schedule.settling, self.helpers, schedule.n_warmup, annealed
+            sweeper = Sweeper(problem, approximations, surrogate, *settings)
             sampler = sweeper.sampler
             chain = Chain(k, problem, schedule, sweeper.tally, sampler.guards, sampler.start)
             self.sweepers[id(chain)] = sweeper

@@ -121,12 +121,18 @@ class Approximations(Evidences):
             sticks = None
             pairs = sticks_of(fixed_order)
         else:
-            sticks = KnownSticks.all_of(self.n_categories) if self.knows_all else self._plausible()
+            sticks = self.plausible()
             pairs = sticks.pairs
         gaussians = self._make(pairs)
-        known = explored(sticks, pairs, gaussians, self._send_scout, self.n_jobs)
+        known = explored(
+            sticks, pairs, gaussians, self._send_scout, self.n_jobs, self.sampler.symmetric
+        )
         self._row_of = {pair: k for k, pair in enumerate(pairs)}
         return known
+
+    def plausible(self) -> KnownSticks:
+        """All sticks there can be, if these are few; else those of plausible orders."""
+        return KnownSticks.all_of(self.n_categories) if self.knows_all else self._plausible()
 
     def _plausible(self) -> KnownSticks:
         """The sticks of plausible orders, from a search and a walk that goes on from its end."""

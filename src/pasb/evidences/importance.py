@@ -41,7 +41,7 @@ class ImportanceSampler:
     def __init__(self, model: LinearModel, rows: Rows, n_draws: int):
         self.model, self.n_draws = model, n_draws
         self.table = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
-        self.categories, self.weights = rows.categories, rows.weights
+        self.groups, self.weights = rows.group_of_rows, rows.weights
         rng, n = np.random.default_rng(0), rows.n_columns
         half = rng.standard_normal((n_draws // 2, n))
         stretch = np.sqrt(DEGREES / rng.chisquare(DEGREES, (n_draws // 2, 1)))
@@ -56,7 +56,7 @@ class ImportanceSampler:
 
     def is_needed(self, roles: NDArray[np.int8]) -> bool:
         """Whether the normal approximation of a stick errs by more than a little."""
-        n_rows = int((roles[self.categories] != ABSENT).sum())
+        n_rows = int((roles[self.groups] != ABSENT).sum())
         return ERROR_RATE * self.table.shape[1] ** 2 > SMALL_ERROR * n_rows
 
     def log_evidence(self, found: Laplace, roles: NDArray[np.int8]) -> tuple[float, float]:
@@ -76,13 +76,13 @@ class ImportanceSampler:
     def _log_likelihood(
         self, coef: NDArray[np.float64], roles: NDArray[np.int8]
     ) -> NDArray[np.float64]:
-        used = np.flatnonzero(roles[self.categories] != ABSENT)
+        used = np.flatnonzero(roles[self.groups] != ABSENT)
         total = np.zeros(len(coef))
         for start in range(0, len(used), ROWS_AT_ONCE):
             rows = used[start : start + ROWS_AT_ONCE]
             eta = coef @ self.table[rows].T
             failure = np.empty_like(eta)
             self.model.link(eta, failure)
-            success = roles[self.categories[rows]] == SUCCESS
+            success = roles[self.groups[rows]] == SUCCESS
             total += np.where(success, eta, failure) @ self.weights[rows]
         return total

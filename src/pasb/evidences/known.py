@@ -65,6 +65,7 @@ def explored(
     gaussians: NDArray[np.float64],
     find: Find,
     n_jobs: int,
+    symmetric: bool = True,
 ) -> Known:
     """Send a scout to the sticks that matter.
 
@@ -80,12 +81,14 @@ def explored(
         Sends a scout to a stick: ``find(category, behind, gaussian)``.
     n_jobs : int
         Scouts at the same time.
+    symmetric : bool
+        Whether the sticks of two last categories are mirror images of each other.
     """
     n = len(pairs)
     steps, leaps, shares = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.ones(n)
     known = Known(sticks, gaussians, steps, leaps, shares)
     if sticks is None:
-        _send(known, pairs, list(range(n)), find, n_jobs)
+        _send(known, pairs, list(range(n)), find, n_jobs, symmetric)
         return known
     before, seen, spread = known.evidences.copy(), np.zeros(n, dtype=np.bool_), 0.0
     for trust, matters in ROUNDS:
@@ -95,7 +98,7 @@ def explored(
         chosen = ranking[probability[ranking] >= matters]
         if not chosen.size:
             break
-        _send(known, pairs, chosen.tolist(), find, n_jobs)
+        _send(known, pairs, chosen.tolist(), find, n_jobs, symmetric)
         seen[chosen] = True
         change = known.evidences[seen] - before[seen]
         gaussians[~seen, -1] = before[~seen] + np.mean(change)
@@ -107,10 +110,15 @@ def explored(
 
 
 def _send(
-    known: Known, pairs: list[tuple[int, int]], chosen: list[int], find: Find, n_jobs: int
+    known: Known,
+    pairs: list[tuple[int, int]],
+    chosen: list[int],
+    find: Find,
+    n_jobs: int,
+    symmetric: bool,
 ) -> None:
     """Send scouts, one to each pair of mirror images, and take over what they find."""
-    rows = {pairs[k]: k for k in chosen}
+    rows = {pairs[k]: k for k in chosen} if symmetric else {}
     images = {k: rows.get(_image(pairs[k]), k) for k in chosen}
     firsts = [k for k in chosen if images[k] >= k]
 

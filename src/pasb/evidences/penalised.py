@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from queue import SimpleQueue
 
 import numpy as np
@@ -51,8 +52,7 @@ class FittedEvidences(Evidences):
 
     def __init__(self, model: BinaryModel, rows: Rows, roles: Roles, n_jobs: int = 1):
         few = rows.at_most(MOST_ROWS)
-        counts = np.diff(few.bounds).astype(np.float64)
-        super().__init__(counts, roles, n_jobs)
+        super().__init__(replace(few, given_weights=None).counts, roles, n_jobs)
         self.most_evidences = max(200, 5 * self.n_categories)
         self.factor = rows.n_rows / few.n_rows
         self.n_starts = N_STARTS if self.n_categories < MANY_CATEGORIES else 1

@@ -19,7 +19,8 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 
 from pasb.binary.bent_normal import unpacked
-from pasb.binary.coefficient_prior import CoefficientPrior
+from pasb.binary.coefficient_prior import NORMAL, CoefficientPrior
+from pasb.binary.column_priors import ColumnPriors
 from pasb.binary.laplace import Laplace
 
 # places of the trapezoid rule, sinh(x) standard deviations from the mode: far tails count
@@ -28,14 +29,20 @@ _STEPS = np.sinh(_X)
 _LOG_WIDTHS = np.log(np.cosh(_X) * (_X[1] - _X[0]))
 
 
-def missing_tails(found: Laplace, prior: CoefficientPrior) -> float:
+def missing_tails(found: Laplace, prior: CoefficientPrior | ColumnPriors) -> float:
     """What to add to the log-evidence of a normal approximation under a t prior."""
-    if not prior.ard:
+    if isinstance(prior, CoefficientPrior) and not prior.ard:
         return 0.0
     mode, scale, factor, _, _ = unpacked(found.packed)
     inverse = solve_triangular(factor, np.eye(len(mode)), lower=True)
     sd = scale * np.sqrt((inverse**2).sum(axis=0))
-    return float(_log_ratio(mode, sd, prior).sum())
+    if isinstance(prior, CoefficientPrior):
+        return float(_log_ratio(mode, sd, prior).sum())
+    total, away = 0.0, mode - prior.location
+    for v in np.flatnonzero(prior.kind != NORMAL):
+        own = CoefficientPrior(True, float(prior.shape[v]), float(prior.rate[v]))
+        total += float(_log_ratio(away[v : v + 1], sd[v : v + 1], own)[0])
+    return total
 
 
 def _log_ratio(

@@ -68,7 +68,7 @@ class Independence:
         """
         with self.sampler.space() as space:
             return independence_move(
-                self.sampler.regression,
+                self.sampler.regression_of(sticks[-1, 0]),
                 self.forward,
                 place_of(state, self.table),
                 sticks,
@@ -83,14 +83,40 @@ class Independence:
 
 
 @kernel
-def _log_likelihood(accept, reject, row, stick, order):
+def _log_likelihood(accept, reject, row, stick, order, groups):
     """Log-likelihood of one stick, from its row of the table."""
     category, extra, start = stick
+    if groups[0].shape[0] > 0:
+        return _group_log_likelihood(accept[row], reject[row], stick, order, groups)
     total = accept[row, category]
     if extra >= 0:
         total += reject[row, extra]
     for j in range(start, order.shape[0]):
         total += reject[row, order[j]]
+    return total
+
+
+@kernel
+def _group_log_likelihood(accept, reject, stick, order, groups):
+    """The same where rows are in groups."""
+    own, extra, start = stick
+    category, available = groups
+    behind = np.zeros(order.shape[0], dtype=np.bool_)
+    if extra >= 0:
+        behind[extra] = True
+    for j in range(start, order.shape[0]):
+        behind[order[j]] = True
+    total = 0.0
+    for g in range(category.shape[0]):
+        if not available[g, own]:
+            continue
+        if behind[category[g]]:
+            total += reject[g]
+        elif category[g] == own:
+            for s in range(order.shape[0]):
+                if behind[s] and available[g, s]:
+                    total += accept[g]
+                    break
     return total
 
 
@@ -113,7 +139,7 @@ def independence_move(
     As `Independence.__call__`; the approximation of row k is ``gaussians[gaussian_of[k]]``, and
     `proposed` is the work space of `pasb.binary.linear_kernels.LinearSpace`.
     """
-    order, coef, precision, accept, reject = place
+    order, coef, precision, accept, reject, groups = place
     new_coef, eta, new_accept, new_reject = proposed
     _, prior, _ = regression
     n = coef.shape[1]
@@ -133,8 +159,8 @@ def independence_move(
     for k in range(n_old):
         c = sticks[k, 0]
         stick = (sticks[k, 0], sticks[k, 1], sticks[k, 2])
-        gain -= log_weight(gaussians[gaussian_of[k]], coef[c], *prior)
-        gain -= _log_likelihood(accept, reject, c, stick, order)
+        gain -= log_weight(gaussians[gaussian_of[k]], coef[c], prior)
+        gain -= _log_likelihood(accept, reject, c, stick, order, groups)
     for k in range(n_changed):
         new = n_old + k
         proposal = stream_key(*keys, number, kind + k, PROPOSAL)
@@ -143,8 +169,8 @@ def independence_move(
         sum_logs(regression, new_coef[one], eta, eta, success[one], failure[one])
         if n_old > 0:
             stick = (sticks[new, 0], sticks[new, 1], sticks[new, 2])
-            gain += log_weight(gaussians[gaussian_of[new]], new_coef[k, :n], *prior)
-            gain += _log_likelihood(new_accept, new_reject, k, stick, order)
+            gain += log_weight(gaussians[gaussian_of[new]], new_coef[k, :n], prior)
+            gain += _log_likelihood(new_accept, new_reject, k, stick, order, groups)
     if n_old > 0:
         u, _ = uniform(open_stream(key, SECOND))
         if not math.log(u) < gain:
@@ -155,12 +181,12 @@ def independence_move(
         accept[c] = new_accept[k]
         reject[c] = new_reject[k]
         key = stream_key(*keys, number, kind + k, ADOPTION)
-        draw_precisions(coef[c], *prior, key, precision[c])
+        draw_precisions(coef[c], prior, key, precision[c])
     return True
 
 
 @kernel
-def log_ratios(coef, gaussians, ard, shape, rate, out):
+def log_ratios(coef, gaussians, prior, out):
     """Log of each category's pseudo-prior over the prior at its coefficients, up to a constant."""
     for s in range(coef.shape[0]):
-        out[s] = -log_weight(gaussians[s], coef[s], ard, shape, rate)
+        out[s] = -log_weight(gaussians[s], coef[s], prior)

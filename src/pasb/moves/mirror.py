@@ -3,7 +3,8 @@
 Changes the end of the order. For a symmetric binary model, whose prior does not know a sign
 either, it leaves every probability as it is and is its own inverse. So it leaves the posterior
 invariant without a ratio, and is done in every other sweep on average. Applies to logistic and
-robit sticks where the order is inferred. Costs next to nothing.
+robit sticks where the order is inferred, unless a prior has a location other than zero. Costs next
+to nothing.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ file, so that a fused sweep (`pasb.moves.whitened`) is made of the same function
 
 Compiled code knows where a chain stands as a plain tuple,
 
-``place = (order, coef, precision, accept, reject)``
+``place = (order, coef, precision, accept, reject, groups)``
     with ``order`` (n_categories), ``coef`` and ``precision`` (n_categories, n_columns), and the
-    order table's ``accept`` and ``reject`` (n_categories, n_categories), all changed in place;
+    order table's ``accept`` and ``reject`` (n_categories, n_groups), all changed in place, and its
+    ``groups``;
 
 other tuples are those of `pasb.binary.linear_kernels`. A *stick* in an array is (category, extra,
 start): behind the category are ``order[start:]`` and, unless it is -1, the category `extra`.
@@ -22,7 +23,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +41,10 @@ class State:
     log_likelihood: float = float("nan")
 
 
-def place_of(state: State, table: OrderTable) -> tuple[NDArray, ...]:
+def place_of(state: State, table: OrderTable) -> tuple[Any, ...]:
     """Where a chain of linear sticks stands, as compiled code takes it."""
     coef, precision = state.parameters["coef"], state.parameters["precision"]
-    return state.order, coef, precision, table.accept, table.reject
+    return state.order, coef, precision, table.accept, table.reject, table.groups
 
 
 class Move(ABC):

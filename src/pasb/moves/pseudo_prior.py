@@ -37,5 +37,11 @@ class PseudoPrior(Move):
 
     def compare(self, state: State, gaussians: np.ndarray) -> None:
         """Log-ratios of pseudo-prior to prior, for every category."""
-        prior = self.propose.sampler.prior
-        log_ratios(state.parameters["coef"], gaussians, *prior, self.table.reference)
+        sampler, coef, out = self.propose.sampler, state.parameters["coef"], self.table.reference
+        if not sampler.shrinks:
+            log_ratios(coef, gaussians, sampler.regression[1], out)
+            return
+        for s in range(len(coef)):  # each with rates of its own, on which the constant depends
+            prior, one = sampler.regression_of(s)[1], slice(s, s + 1)
+            log_ratios(coef[one], gaussians[one], prior, out[one])
+            out[s] -= prior[1] @ np.log(prior[2])

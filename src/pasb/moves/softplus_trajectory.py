@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
+from pasb.binary.softplus_annealing import N_SCRATCH, leap, renew
 from pasb.binary.softplus_metric import Metric, metric_of
+from pasb.binary.softplus_plan import Plan
 from pasb.binary.softplus_posterior import (
     log_posterior,
     position_of,
@@ -28,7 +30,10 @@ from pasb.binary.softplus_posterior import (
 )
 from pasb.binary.softplus_prior import ALL, draw_precisions
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.binary.softplus_standard import log_prior_and_likelihood, standard_of, take_standard
 from pasb.binary.stick_rows import StickRows, stick_rows
+from pasb.evidences.annealed import AnnealedEvidences
+from pasb.evidences.evidences import members
 from pasb.moves.move import Move, State
 from pasb.numerics.adaptation import (
     adapt,
@@ -36,6 +41,7 @@ from pasb.numerics.adaptation import (
     gathering_sweeps,
     positions_in_use,
     step_of,
+    trust,
     window_ends,
 )
 from pasb.numerics.compiled import kernel
@@ -47,6 +53,7 @@ from pasb.variates.scalar import normal, open_stream, uniform
 # mypy: disable-error-code="call-arg"
 
 LENGTH = 5.0  # mean, in whitened coordinates; lengths are uniform up to twice as much
+STANDARD_LENGTH = 2.0  # the same where sticks have plans
 MOST_STEPS = 256
 MOST_ERROR = 1000.0  # in energy: a trajectory with more has diverged
 
@@ -86,7 +93,7 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     step : float
     key : uint64
         Of the stream: row 0 for decisions, the rows behind it for the momentum.
-    scratch : array of shape (5, n)
+    scratch : array of shape (5 or more, n)
     position : array of shape (n,)
 
     Returns
@@ -136,6 +143,24 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     return n_steps + 1, math.exp(min(0.0, -error)), moved, False
 
 
+@kernel
+def follow_standard(rows, prior, work, factor, step, key, scratch, position):
+    """The same from a standard position; what is returned lacks only whether it diverged."""
+    place, momentum = scratch[0], scratch[1]
+    place[:] = position
+    logs = np.empty(2)
+    logs[0], logs[1] = log_prior_and_likelihood(rows, prior, place, scratch[2], scratch[3], work)
+    if logs[0] == -np.inf:
+        return 0, 0.0, False
+    renew(momentum, 1.0, key, 1)
+    u, stream = uniform(open_stream(key, np.int64(0)))
+    n_steps = min(math.ceil(2.0 * u * STANDARD_LENGTH / step), MOST_STEPS)
+    u, _ = uniform(stream)
+    acceptance = leap(rows, prior, work, 1.0, factor, step, n_steps, u, logs, scratch)
+    position[:] = place
+    return n_steps + 1, acceptance, u < acceptance
+
+
 class SoftplusTrajectory(Move):
     """A trajectory of every stick.
 
@@ -147,13 +172,23 @@ class SoftplusTrajectory(Move):
     n_warmup : int
         Sweeps in which step and metric are adapted; after them they stay as they are.
     run : TaskRunner
+    evidences : AnnealedEvidences, optional
+        With plans of all sticks: these then have metric and step, which the warm-up only scales,
+        and trajectories are in standard coordinates (`pasb.binary.softplus_standard`).
     """
 
     statistics = ("softplus_gradients", "softplus_moved", "softplus_divergences")
 
-    def __init__(self, sampler: SoftplusSampler, roles: Roles, n_warmup: int, run: TaskRunner):
+    def __init__(
+        self,
+        sampler: SoftplusSampler,
+        roles: Roles,
+        n_warmup: int,
+        run: TaskRunner,
+        evidences: AnnealedEvidences | None = None,
+    ):
         super().__init__()
-        self.sampler, self.run = sampler, run
+        self.sampler, self.run, self.evidences = sampler, run, evidences
         self.roles = roles._replace(before=ABSENT)
         self.n_warmup, self.ends = n_warmup, window_ends(n_warmup)
         self.gathering = gathering_sweeps(self.ends)
@@ -170,6 +205,9 @@ class SoftplusTrajectory(Move):
             roles = self.roles.on_stick(state.order, stick)
             tasks.append(partial(self.sampler.start_stick, own, roles))
         self.run(tasks)
+        if self.evidences is not None:
+            for record in state.parameters["adaptation"]:
+                trust(record)
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         found = np.zeros((len(state.order), len(self.statistics)), dtype=np.int64)
@@ -177,7 +215,14 @@ class SoftplusTrajectory(Move):
         for stick, category in enumerate(state.order[:-1].tolist()):
             own = {name: values[category] for name, values in state.parameters.items()}
             roles = self.roles.on_stick(state.order, stick)
-            tasks.append(partial(self._follow, own, category, roles, stick, keys, found[stick]))
+            counts = found[stick]
+            if self.evidences is None:
+                task: Task = partial(self._follow, own, category, roles, stick, keys, counts)
+            else:
+                plan = self.evidences.plan(category, members(state.order[stick + 1 :]))
+                assert plan is not None
+                task = partial(self._follow_plan, own, plan, roles, stick, keys, counts)
+            tasks.append(task)
         self.run(tasks)
         self.counted += found.sum(axis=0)
 
@@ -213,10 +258,42 @@ class SoftplusTrajectory(Move):
             gathers, ends = keys.sweep in self.gathering, keys.sweep in self.ends
             adapt(record, position, acceptance, gathers, ends)
         take_position(position, own, bool(rate_prior[0] > 0))
-        if sampler.ard:
-            # rates are part of the position
-            no_rates = np.zeros(2)
-            given = own["coef"], ALL, sampler.shape, no_rates, *keys, name
+        self._draw_precisions(own, keys, name)
+
+    def _follow_plan(
+        self,
+        own: Parameters,
+        plan: Plan,
+        roles: NDArray[np.int8],
+        stick: int,
+        keys: Keys,
+        found: NDArray[np.int64],
+    ) -> None:
+        """The same in standard coordinates, with the metric of a plan."""
+        sampler = self.sampler
+        record, rate_prior = own["adaptation"], sampler.rate_prior(own)
+        adapts = 0 < keys.sweep <= self.n_warmup
+        prior = sampler.shape, rate_prior, sampler.hypers
+        name = stick + 2 * sampler.rows.n_categories
+        position = standard_of(own, rate_prior)
+        rows = stick_rows(sampler.rows, roles)
+        step = plan.steps[-1] * step_of(record, adapts)
+        with _space(sampler, rows, len(position)) as (work, scratch):
+            n_gradients, acceptance, moved = follow_standard(
+                rows, prior, work, plan.factors[-1], step, keys.at(name), scratch, position
+            )
+        found[:2] = n_gradients, moved
+        if n_gradients == 0:
+            return
+        if adapts:
+            adapt(record, position[:0], acceptance, False, False)
+        take_standard(position, rate_prior, own)
+        self._draw_precisions(own, keys, name)
+
+    def _draw_precisions(self, own: Parameters, keys: Keys, name: int) -> None:
+        """Precisions given the rest; rates are part of the position."""
+        if self.sampler.ard:
+            given = own["coef"], ALL, self.sampler.shape, np.zeros(2), *keys, name
             draw_precisions(*given, own["precision"], own["rate"])
 
     def _metric(self, category: int, roles, record, on_stick, prior, work) -> Metric:
@@ -234,7 +311,7 @@ def _space(sampler: SoftplusSampler, rows: StickRows, n: int) -> Lent:
     """Work space of the log-posterior, and scratch of a trajectory in `n` coordinates."""
 
     def make() -> tuple:
-        return posterior_space(sampler.size, *rows.blocks.shape[1:]), np.zeros((5, n))
+        return posterior_space(sampler.size, *rows.blocks.shape[1:]), np.zeros((N_SCRATCH, n))
 
     kind = ("softplus", *sampler.size, rows.blocks.shape[2], "trajectory")
     return sampler.rows.spaces.lent(kind, make)

@@ -4,7 +4,8 @@ Changes the order. The pair of sticks is drawn uniformly, as in the paper, and t
 with the Metropolis ratio of the likelihoods, times that of pseudo-prior over prior where the
 reference changes. So posterior times pseudo-prior is left invariant. By the order table
 (`pasb.orders.table`) a proposal costs O(S) whatever the number of rows, so hundreds of them are
-made in a sweep. Applies to every model where the order is inferred.
+made in a sweep; with groups of rows (`pasb.numerics.row_groups`) it costs as much for each group
+whose category is between the two. Applies to every model where the order is inferred.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from pasb.binary.binary_model import Keys
 from pasb.moves.move import Move, State
 from pasb.numerics.compiled import kernel
-from pasb.orders.table import OrderTable
+from pasb.orders.table import OrderTable, log_likelihood_between
 from pasb.variates.scalar import open_stream, uniform
 
 
@@ -33,10 +34,18 @@ class Swap(Move):
 
 
 @kernel
-def swap_gain(accept, reject, reference, order, a, b):
+def swap_gain(accept, reject, reference, groups, order, a, b):
     """Gain in the log of the target when the categories on sticks a < b trade places."""
     u = order[a]
     v = order[b]
+    if groups[0].shape[0] > 0:
+        gain = -log_likelihood_between(accept, reject, groups, order, a, b)
+        order[a], order[b] = v, u
+        gain += log_likelihood_between(accept, reject, groups, order, a, b)
+        order[a], order[b] = u, v
+        if b == order.shape[0] - 1:
+            gain += reference[u] - reference[v]
+        return gain
     gain = reject[v, u] - reject[u, v]
     for j in range(a + 1, b):
         m = order[j]
@@ -47,7 +56,7 @@ def swap_gain(accept, reject, reference, order, a, b):
 
 
 @kernel
-def swap_moves(accept, reject, reference, order, n_proposals, key):
+def swap_moves(accept, reject, reference, groups, order, n_proposals, key):
     """Propose `n_proposals` swaps, change `order` in place, count the accepted ones.
 
     The pair of sticks is drawn uniformly, as in the paper; proposal number n reads
@@ -66,7 +75,7 @@ def swap_moves(accept, reject, reference, order, n_proposals, key):
             b += 1
         if b < a:
             a, b = b, a
-        if math.log(u3) < swap_gain(accept, reject, reference, order, a, b):
+        if math.log(u3) < swap_gain(accept, reject, reference, groups, order, a, b):
             order[a], order[b] = order[b], order[a]
             accepted += 1
     return accepted

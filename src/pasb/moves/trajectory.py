@@ -21,6 +21,7 @@ from pasb.binary.slopes import slopes
 from pasb.binary.travel import travel
 from pasb.moves.independence import ADOPTION, DECISION, PROPOSAL, REFRESH
 from pasb.numerics.compiled import kernel
+from pasb.orders.table import keep_group_sums
 from pasb.variates.scalar import stream_key, uniform_at
 
 ZERO = np.int64(0)
@@ -34,11 +35,11 @@ def follow(regression, gaussian, number, roles, stick, place, cached, work, keys
 
     `number` says which approximation `gaussian` is. `cached` is ``(known, slope, sums, steps)``:
     for each category the approximation that its slope and sums belong to, or -1; slopes
-    (n_categories, padded columns) and sums (n_categories, n_categories) at its coefficients; and
+    (n_categories, padded columns) and sums (n_categories, n_groups) at its coefficients; and
     for each approximation the steps of its trajectories, 0 while they are not known. All of it
     follows from the state. The table gets what the stick needs.
     """
-    order, coef, precision, accept, reject = place
+    order, coef, precision, accept, reject, groups = place
     known, slope, sums, steps = cached
     new_coef, new_slope, new_sums, eta, residual, _ = work
     _, prior, _ = regression
@@ -57,7 +58,10 @@ def follow(regression, gaussian, number, roles, stick, place, cached, work, keys
         slope[c] = new_slope
         sums[c] = new_sums
     key = stream_key(*keys, stick, REFRESH, ADOPTION)
-    draw_precisions(coef[c], *prior, key, precision[c])
+    draw_precisions(coef[c], prior, key, precision[c])
+    if groups[0].shape[0] > 0:
+        keep_group_sums(accept, reject, groups[0], c, sums[c])
+        return n_steps, accepted
     accept[c, c] = sums[c, c]
     for j in range(stick + 1, order.shape[0]):
         reject[c, order[j]] = sums[c, order[j]]

@@ -17,6 +17,7 @@ import numpy as np
 
 from pasb.binary.bent_normal import bend_of
 from pasb.binary.binary_model import Keys
+from pasb.binary.coefficient_prior import knows_no_sign
 from pasb.binary.linear import LinearSampler
 from pasb.binary.linear_kernels import NO_EXPERT, STRETCH
 from pasb.binary.precisions import GREATEST_PRECISION, LEAST_PRECISION, n_at_bounds
@@ -29,7 +30,7 @@ from pasb.moves.neighbours import swap_neighbours
 from pasb.moves.trajectory import follow
 from pasb.numerics.compiled import kernel
 from pasb.orders.known_sticks import find_stick
-from pasb.orders.table import OrderTable, order_log_likelihood
+from pasb.orders.table import OrderTable, keep_group_sums, order_log_likelihood
 from pasb.sticks import ABSENT, FAILURE, SUCCESS, assign_roles
 from pasb.variates.scalar import stream_key
 
@@ -83,17 +84,18 @@ class Whitened(Move):
         nothing = np.zeros(0, dtype=np.int64)
         self.graph = (nothing,) * 4 if known.sticks is None else known.sticks.graph
         self.forward, self.infers = forward, infers
-        n_categories, n_padded = sampler.rows.n_categories, sampler.rows.blocks.shape[1]
+        n_categories, n_groups = sampler.rows.n_categories, sampler.rows.n_groups
+        n_padded = sampler.rows.blocks.shape[1]
         self.current = np.full(n_categories, -1, dtype=np.int64)
         self.cached = (  # see `pasb.moves.trajectory.follow`
             self.current,
             np.zeros((n_categories, n_padded)),
-            np.zeros((n_categories, n_categories)),
+            np.zeros((n_categories, n_groups)),
             self.efforts[0],
         )
         self.work = travel_space(sampler.rows)
         self.scratch = (  # roles, and sticks and approximations of a swap of neighbours
-            np.zeros(n_categories, dtype=np.int8),
+            np.zeros(n_groups, dtype=np.int8),
             np.zeros((4, 3), dtype=np.int64),
             np.zeros(4, dtype=np.int64),
         )
@@ -147,7 +149,7 @@ def whitened_sweep(
 
     `n_bounded` counts the precisions of sticks that are at a bound in the end.
     """
-    order, coef, precision, accept, reject = place
+    order, coef, precision, accept, reject, groups = place
     roles, sticks, gaussian_of = scratch
     n_categories, n = coef.shape
     last = n_categories - 1
@@ -160,12 +162,13 @@ def whitened_sweep(
         number = find_stick(stick_keys, c, behind) if infers else stick
         if number < 0:
             continue
-        assign_roles(order, stick, stop, go_on, ABSENT, roles)
+        assign_roles(order, stick, stop, go_on, ABSENT, groups, roles)
         at = (number, roles, stick)
         rows = (work, proposed[0], pair)
         follow_stick(regression, gaussians, at, place, cached, rows, counted, keys)
     if infers:
-        mirror_last(place, stick_keys, cached, counted, keys)
+        if knows_no_sign(regression[1]):
+            mirror_last(place, stick_keys, cached, counted, keys)
         known = (gaussians, stick_keys)
         for proposal in range(last):
             a = swap_neighbours(
@@ -176,7 +179,7 @@ def whitened_sweep(
                 counted[7] += 1
                 cached[0][order[a]] = cached[0][order[a + 1]] = -1
     n_bounded[0] += n_at_bounds(precision, order[:last], LEAST_PRECISION, GREATEST_PRECISION)
-    return order_log_likelihood(accept, reject, order)
+    return order_log_likelihood(accept, reject, groups, order)
 
 
 @kernel
@@ -188,7 +191,7 @@ def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
     """
     number, roles, stick = at
     work, padded, pair = rows
-    order, coef, _, _, _ = place
+    order, coef, _, _, _, _ = place
     known, _, _, steps = cached
     c, n = order[stick], coef.shape[1]
     gaussian = gaussians[number]
@@ -218,13 +221,16 @@ def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
 @kernel
 def mirror_last(place, stick_keys, cached, counted, keys):
     """The mirror image, and what is cached of it."""
-    order, coef, precision, accept, reject = place
+    order, coef, precision, accept, reject, groups = place
     known, slope, sums, _ = cached
     if mirror(order, coef, precision, keys):
         d, c = order[-2], order[-1]
         slope[d] = -slope[c]
         sums[d] = sums[c]
         known[d] = find_stick(stick_keys, d, 1 << c)
-        accept[d, d] = sums[d, d]
-        reject[d, c] = sums[d, c]
+        if groups[0].shape[0] > 0:
+            keep_group_sums(accept, reject, groups[0], d, sums[d])
+        else:
+            accept[d, d] = sums[d, d]
+            reject[d, c] = sums[d, c]
         counted[5] += 1

@@ -41,7 +41,7 @@ from pasb.orders.known_sticks import (
     mark_useful,
     sum_known_orders,
 )
-from pasb.orders.table import OrderTable
+from pasb.orders.table import OrderTable, keep_group_sums
 from pasb.sticks import ABSENT, FAILURE, SUCCESS, assign_roles, order_with_set
 from pasb.variates.scalar import stream_key, uniform_at
 
@@ -71,7 +71,7 @@ class WholeOrder(Move):
         n_sets = len(self.whitened.graph[1])
         return (
             np.zeros((n_sticks, rows.blocks.shape[1])),
-            np.zeros((n_sticks, rows.n_categories)),
+            np.zeros((n_sticks, rows.n_groups)),
             np.zeros(n_sticks),
             np.zeros(n_sticks, dtype=np.bool_),
             np.zeros((2, n_sets)),
@@ -105,14 +105,14 @@ def draw_whole_order(regression, forward, place, gaussians, graph, efforts, spac
     shares of the sticks, `space` is that of `WholeOrder`. The table gets what the sticks of the new
     order need.
     """
-    order, coef, precision, accept, reject = place
+    order, coef, precision, accept, reject, groups = place
     ends, sums, weights, included, (below, above) = space
     steps, leaps, shares = efforts
     stick_keys, sets, lower, _ = graph
     _, prior, _ = regression
     n_categories, n = coef.shape
     stop, go_on = (SUCCESS, FAILURE) if forward else (FAILURE, SUCCESS)
-    roles = np.empty(n_categories, dtype=np.int8)
+    roles = np.empty(accept.shape[1], dtype=np.int8)
     some = np.empty(n_categories, dtype=np.int64)  # an order with the stick in question
     present = np.full(n_categories, -1, dtype=np.int64)  # the stick of each category
     key = stream_key(*keys, ZERO, WHOLE, CHOICE)
@@ -133,7 +133,7 @@ def draw_whole_order(regression, forward, place, gaussians, graph, efforts, spac
             continue
         c = stick_keys[k] & ((1 << BITS) - 1)
         stick = order_with_set(c, sets[lower[k]], some)
-        assign_roles(some, stick, stop, go_on, ABSENT, roles)
+        assign_roles(some, stick, stop, go_on, ABSENT, groups, roles)
         if steps[k] == 0:
             steps[k] = enough_steps(regression, gaussians[k], roles, work)
         away = k != present[c]
@@ -159,7 +159,10 @@ def draw_whole_order(regression, forward, place, gaussians, graph, efforts, spac
             n_changed += 1
             coef[c] = ends[k, :n]
             key = stream_key(*keys, stick, WHOLE, ADOPTION)
-            draw_precisions(coef[c], *prior, key, precision[c])
+            draw_precisions(coef[c], prior, key, precision[c])
+        if groups[0].shape[0] > 0:
+            keep_group_sums(accept, reject, groups[0], c, sums[k])
+            continue
         accept[c, c] = sums[k, c]
         for d in range(n_categories):
             if sets[r] >> d & 1:

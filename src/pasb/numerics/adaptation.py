@@ -32,6 +32,11 @@ def first_record(n: int) -> NDArray[np.float64]:
     return record
 
 
+def trust(record: NDArray[np.float64]) -> None:
+    """Start from a step of one: where it is a factor of a step that is known."""
+    record[[LOG_STEP, MEAN_LOG_STEP, CENTRE]] = 0.0
+
+
 def _positions(record: NDArray[np.float64]) -> NDArray[np.float64]:
     """Those in use, and those gathered."""
     return record[HEAD:].reshape(2, MOST_POSITIONS, -1)

@@ -1,6 +1,7 @@
 """The training table as the kernels see it: sorted by category, cut into blocks.
 
-Rows are sorted by category, so that the rows that inform a stick are a few runs of
+Rows are sorted by category, and within it by what was available to them
+(`pasb.numerics.row_groups`), so that the rows that inform a stick are a few runs of
 neighbours, and sums over the rows of a category are sums over a slice. They are
 stored transposed in blocks, so that one block stays in the cache while every sum
 over it is taken and every inner loop runs over neighbours in memory. The blocks do
@@ -11,12 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.numerics.compiled import elementwise, summing
 from pasb.numerics.lazy_rows import Table
+from pasb.numerics.row_groups import NO_GROUPS, Groups, grouped
 from pasb.numerics.work_space import WorkSpaces
 
 BLOCK = 256  # rows; with 37 covariates a block is 76 kB
@@ -34,10 +37,13 @@ class Rows:
         Covariates, the constant column first; zeros beyond the last row and column.
     given_weights : array of shape (n_rows,) or None
         `weights`, unless they are all 1.
-    bounds : array of shape (n_categories + 1,)
-        Rows ``bounds[s]`` to ``bounds[s + 1]`` belong to category s.
+    bounds : array of shape (n_groups + 1,)
+        Rows ``bounds[g]`` to ``bounds[g + 1]`` belong to group g, which is category g unless
+        `groups` say otherwise.
     n_columns : int
         Number of covariates, the constant column included.
+    groups : Groups
+        Where not every category is available to every row.
     spaces : WorkSpaces
         Work space for the threads of all chains that share these rows.
     """
@@ -46,6 +52,7 @@ class Rows:
     given_weights: NDArray[np.float64] | None
     bounds: NDArray[np.int64]
     n_columns: int
+    groups: Groups = NO_GROUPS
     spaces: WorkSpaces = field(default_factory=WorkSpaces, compare=False, repr=False)
 
     @property
@@ -61,19 +68,35 @@ class Rows:
     @property
     def n_categories(self) -> int:
         """Number of categories."""
+        return self.groups.available.shape[1] if self.groups.given else self.n_groups
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
         return len(self.bounds) - 1
+
+    @property
+    def group_of_rows(self) -> NDArray[np.int64]:
+        """The group of each row."""
+        return np.repeat(np.arange(self.n_groups), np.diff(self.bounds))
 
     @property
     def categories(self) -> NDArray[np.int64]:
         """The category of each row."""
-        return np.repeat(np.arange(self.n_categories), np.diff(self.bounds))
+        of_rows = self.group_of_rows
+        return self.groups.category[of_rows] if self.groups.given else of_rows
 
-    def categories_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The categories of some rows."""
-        return np.searchsorted(self.bounds, rows, side="right") - 1
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """Rows of each category, weighted."""
+        of_groups = np.array([self.weights[a:b].sum() for a, b in pairwise(self.bounds)])
+        if not self.groups.given:
+            return of_groups
+        total = np.bincount(self.groups.category, of_groups, self.n_categories)
+        return total.astype(np.float64)
 
     def at_most(self, n: int) -> Rows:
-        """About `n` of the rows, evenly spaced within every category; all if there are fewer."""
+        """About `n` of the rows, evenly spaced within every group; all if there are fewer."""
         if self.n_rows <= n:
             return self
         chosen = []
@@ -83,7 +106,11 @@ class Rows:
         rows = np.concatenate(chosen)
         table = self.blocks[rows // BLOCK, : self.n_columns, rows % BLOCK]
         weights = None if self.given_weights is None else self.given_weights[rows]
-        return Rows.of(table, self.categories_of(rows), self.n_categories, weights)
+        if weights is not None and np.all(weights == 1):
+            weights = None
+        sizes = [len(own) for own in chosen]
+        bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return Rows(blocked(table), weights, bounds, self.n_columns, self.groups)
 
     def of_columns(self, seen: NDArray[np.bool_]) -> Rows:
         """The same rows with some of the columns."""
@@ -99,18 +126,27 @@ class Rows:
         y: NDArray[np.int64],
         n_categories: int,
         weights: NDArray[np.float64] | None = None,
+        available: NDArray[np.bool_] | None = None,
     ) -> Rows:
-        """Sort and block a table `X` that has its constant column already."""
-        source = sorting(y)
+        """Sort and block a table `X` that has its constant column already.
+
+        `available`, (rows, categories), says what each row could have been; by default anything.
+        """
+        groups, group, n_groups = NO_GROUPS, y, n_categories
+        if available is not None:
+            group, groups = grouped(y, available)
+            n_groups = len(groups.category)
+        source = sorting(group)
         if weights is not None:
             same = np.all(weights == 1)
             weights = None if same else np.ascontiguousarray(weights[source], dtype=np.float64)
-        counts = np.bincount(y, minlength=n_categories)
+        counts = np.bincount(group, minlength=n_groups)
         return cls(
             blocks=blocked(X, source),
             given_weights=weights,
             bounds=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
             n_columns=X.shape[1],
+            groups=groups,
         )
 
 

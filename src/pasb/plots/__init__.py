@@ -14,17 +14,25 @@ matplotlib is optional: ``pip install 'pasb[plots]'``.
 
 from __future__ import annotations
 
+from pasb.plots.before_data import prior_predictive
 from pasb.plots.calibration import reliability
+from pasb.plots.choices import choices
 from pasb.plots.dependence import effects
+from pasb.plots.experts import experts
 from pasb.plots.intervals import coefficients
 from pasb.plots.maps import probability_map
 from pasb.plots.precedence import order_posterior
+from pasb.plots.replication import predictive_check
 from pasb.plots.traces import trace
 
 __all__ = [
+    "choices",
     "coefficients",
     "effects",
+    "experts",
     "order_posterior",
+    "predictive_check",
+    "prior_predictive",
     "probability_map",
     "reliability",
     "trace",

@@ -91,7 +91,7 @@ def reliability(
     cal = Calibration.of(model.predict_proba(X), y, model.classes_, n_bins)
     ax.plot([0, 1], [0, 1], color=style.SOFT, linewidth=1.0, linestyle=(0, (4, 3)))
     held = cal.count > 0
-    lower, upper = _wilson(cal.accuracy[held], cal.count[held])
+    lower, upper = wilson(cal.accuracy[held], cal.count[held])
     firm = np.where(cal.count[held] >= FEW, 1.0, 0.35)  # a few rows say little
     x, height = cal.confidence[held], cal.accuracy[held]
     shades = [(*style.rgb(style.COLOURS[:1])[0], alpha) for alpha in firm]
@@ -125,7 +125,7 @@ def reliability(
     return ax
 
 
-def _wilson(
+def wilson(
     share: NDArray[np.float64], count: NDArray[np.int64], z: float = 1.645
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Wilson's interval of a frequency; it stays within 0 and 1 for small counts too."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.effects import predictions
-from pasb.plots import style
+from pasb.plots import canvas, style
+from pasb.plots.lettering import use_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ def effects(
     n_points: int = 40,
     max_rows: int = 500,
     figure: Figure | SubFigure | None = None,
+    ax: Any = None,
 ) -> Figure | SubFigure:
     """Draw class probabilities along a covariate, averaged over the other columns.
 
@@ -54,6 +56,8 @@ def effects(
         Average over so many rows, evenly spaced, where there are more.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
+    ax : Axes or array of Axes, optional
+        Where to draw instead: one for each panel.
 
     Returns
     -------
@@ -79,22 +83,27 @@ def effects(
     shown = classes if classes is not None else rows.fitted.classes.tolist()
     shape = (len(values), len(panels), len(shown))
     numbers = {k: columns[k].reshape(shape) for k in ("estimate", "lower", "upper")}
-    if figure is None:
-        figure = style.new_figure(1.4 + 3.4 * len(panels), 3.6)
-    axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    size = 1.4 + 3.4 * len(panels), 3.6
+    figure, grid = canvas.panels(ax, figure, (1, len(panels)), size, sharey=True)
+    axes = grid[0]
     palette = style.colours(len(rows.fitted.classes))
-    for k, ax in enumerate(axes):
+    for k, own in enumerate(axes):
         for c, label in enumerate(shown):
             place = rows.fitted.classes.tolist().index(label)
             lines = [numbers[name][:, k, c] for name in ("estimate", "lower", "upper")]
-            _draw(ax, values, lines, str(label), palette[place], place, c - (len(shown) - 1) / 2)
-        _dress(ax, rows, variable, values)
+            _draw(own, values, lines, str(label), palette[place], place, c - (len(shown) - 1) / 2)
+        _dress(own, rows, variable, values)
         text = "All rows" if by is None else f"{style.pretty([by])[0]} = {_text(panels[k])}"
-        style.title(ax, text, f"average over {len(some):,} rows" if k == 0 else " ")
+        style.title(own, text, f"average over {len(some):,} rows" if k == 0 else " ")
     axes[0].set_ylabel("class probability", fontsize=style.LABEL, color=style.INK)
     axes[-1].legend(
-        fontsize=style.SMALL, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        fontsize=style.SMALL,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=1 + len(shown) // 14,
     )
+    use_fonts(*axes)
     return figure
 
 

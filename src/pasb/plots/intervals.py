@@ -32,7 +32,8 @@ def coefficients(
     They belong to the most probable order (of the first direction, where there are two), and
     to covariates in the unit inside the model (with ``scale="standard"``, the standard
     deviation), so that their sizes can be compared. Coefficients whose wide interval excludes
-    zero carry the colour of their class, the others are grey.
+    zero carry the colour of their class, the others are grey. All panels have one scale. What is
+    left out, sticks or covariates, is said below the last one.
 
     Parameters
     ----------
@@ -61,10 +62,19 @@ def coefficients(
     size = np.abs(values[:, :n_sticks].mean(axis=0)).max(axis=0)
     chosen = np.argsort(-size, kind="stable")[:top]
     size = 2.4 + 2.6 * n_sticks, 1.4 + 0.27 * len(chosen)
-    figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharey=True)
+    figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharex=True, sharey=True)
     for stick, own in enumerate(axes[0]):
         _stick(own, model, order, stick, values[:, stick, chosen], interval)
+    low = min(own.get_xlim()[0] for own in axes[0])
+    high = max(own.get_xlim()[1] for own in axes[0])
+    for own in axes[0]:  # one scale, on axes that were given too
+        own.set_xlim(low, high)
     _name_rows(axes[0, 0], subject.feature_names(), chosen)
+    left = [(len(order) - 1 - n_sticks, "stick"), (values.shape[2] - len(chosen), "covariate")]
+    words = [f"{n} more {name}{'s' if n > 1 else ''}" for n, name in left if n > 0]
+    if words:
+        last = axes[0, -1]
+        last.set_xlabel(f"{last.get_xlabel()}\n{' and '.join(words)} left out")
     use_fonts(*axes[0])
     return figure
 

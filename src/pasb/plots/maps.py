@@ -30,7 +30,7 @@ def probability_map(
 
     The colour is that of the most probable class, the stronger the surer; lines mark
     where the predicted class changes. The other covariates, if any, are at their
-    medians over `X`, columns of text at their most frequent value.
+    medians over `X`, columns of text at their most frequent value; the picture says so.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ def probability_map(
     """
     subject = Subject.of(model)
     model, names = subject.classifier, subject.input_names(X)
-    first, second = (_index(feature, names) for feature in features)
+    first, second = (feature_number(feature, names) for feature in features)
     points = Plane.of(X, first, second)
     ax = canvas.one_axes(ax, 5.4, 4.6)
-    across, up = _limits(points.x, resolution), _limits(points.y, resolution)
+    across, up = spread_over(points.x, resolution), spread_over(points.y, resolution)
     grid = points.grid(np.tile(across, resolution), np.repeat(up, resolution))
     proba = _mean_proba(model, subject.columns(grid), n_draws)
     proba = proba.reshape(resolution, resolution, -1)
@@ -78,16 +78,20 @@ def probability_map(
             ax.contour(across, up, margin, levels=[0.0], colors=style.INK, linewidths=0.9)
     if y is not None:
         _points(ax, model.classes_, palette, points.x, points.y, np.asarray(y))
+    else:
+        _patches(ax, model.classes_, palette, np.unique(np.argmax(proba, axis=2)))
     style.tidy(ax)
     first_name, second_name = style.pretty([names[first], names[second]])
-    ax.set_xlabel(first_name, fontsize=style.LABEL, color=style.INK)
+    others = others_in_words(points, names)
+    ax.set_xlabel(first_name + others, fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(second_name, fontsize=style.LABEL, color=style.INK)
     style.title(ax, "Class probabilities", "colour: predicted class, the stronger the surer")
     use_fonts(ax)
     return ax
 
 
-def _index(feature: int | str, names: list[str]) -> int:
+def feature_number(feature: int | str, names: list[str]) -> int:
+    """The number of a covariate that is named or numbered; ValueError if there is none."""
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(f"features: no covariate {feature!r}; there are {', '.join(names)}")
@@ -99,7 +103,8 @@ def _index(feature: int | str, names: list[str]) -> int:
     return int(feature)
 
 
-def _limits(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def spread_over(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """`n` numbers from a little below the smallest value to a little above the largest."""
     low, high = float(values.min()), float(values.max())
     margin = 0.06 * (high - low) or 0.5
     return np.linspace(low - margin, high + margin, n)
@@ -142,13 +147,38 @@ def _points(
             label=style.shortened(label),
             zorder=3,
         )
-    if len(classes) <= 10:
-        ax.legend(
-            loc="best",
-            fontsize=style.SMALL,
-            frameon=True,
-            framealpha=0.9,
-            edgecolor=style.FAINT,
-            handletextpad=0.3,
-            borderpad=0.5,
-        )
+    _legend(ax, len(classes))
+
+
+def _patches(ax: Axes, classes: NDArray, palette: list[Any], shown: NDArray[np.int64]) -> None:
+    """Say which colour is which class where there are no points to do so."""
+    for category in shown:
+        label = style.shortened(classes[category])
+        ax.scatter([], [], s=40, marker="s", color=palette[category], label=label)
+    _legend(ax, len(shown))
+
+
+def _legend(ax: Axes, n_classes: int) -> None:
+    """Within the picture for a few classes, beside it for many."""
+    look: dict[str, Any] = {"fontsize": style.SMALL, "handletextpad": 0.3, "borderpad": 0.5}
+    if n_classes <= 8:
+        ax.legend(loc="best", frameon=True, framealpha=0.9, edgecolor=style.FAINT, **look)
+    else:
+        columns = 1 + (n_classes - 1) // 14
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, ncols=columns, **look)
+
+
+def others_in_words(points: Plane, names: list[str]) -> str:
+    """What the covariates that are not drawn are set to, as a second line of a label."""
+    values = list(points.typical.values())
+    others = [k for k in range(len(values)) if k not in (points.first, points.second)]
+    if not others:
+        return ""
+    if len(others) > 3:
+        return f"\n{len(others)} other covariates at their medians or most frequent values"
+
+    def text(value: Any) -> str:
+        return f"{value:.3g}" if isinstance(value, float) else style.shortened(value, 14)
+
+    shown = [f"{style.pretty([names[k]], 16)[0]} = {text(values[k])}" for k in others]
+    return "\nat " + ", ".join(shown)

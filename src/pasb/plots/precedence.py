@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+MOST_IN_A_LINE = 9  # classes up to which an order can be read in a line
 MOST_NUMBERS = 10  # classes up to which the cells carry numbers
 
 
@@ -53,7 +54,9 @@ def order_posterior(
     """Draw the posterior of the order in two panels.
 
     The left one shows for each pair of classes the probability that one sits before
-    the other; the right one the most probable orders, and how many chains visited each.
+    the other; the right one the most probable orders, and how many chains visited each. With more
+    than nine classes an order is too long to read: the right one then shows on which sticks each
+    class sits.
 
     Parameters
     ----------
@@ -71,15 +74,19 @@ def order_posterior(
     """
     model = Subject.of(model).classifier
     directions = model.fitted_.directions
-    height = float(np.clip(2.2 + 0.45 * len(model.classes_), 3.6, 8.0))
+    height = float(np.clip(2.2 + 0.3 * len(model.classes_), 3.6, 9.0))
     size, shape = (10.5, height * len(directions)), (len(directions), 2)
     figure, axes = canvas.panels(ax, figure, shape, size, width_ratios=(1, 1.25))
     for direction, (left, right) in zip(directions, axes, strict=True):
         order_matrix(model, left, direction)
-        order_bars(model, right, top, direction)
-    longest = max(right.get_xlim()[1] for right in axes[:, 1])
-    for right in axes[:, 1]:  # bars of both directions on one scale
-        right.set_xlim(0, longest)
+        if len(model.classes_) <= MOST_IN_A_LINE:
+            order_bars(model, right, top, direction)
+        else:
+            order_places(model, right, direction)
+    if len(model.classes_) <= MOST_IN_A_LINE:
+        longest = max(right.get_xlim()[1] for right in axes[:, 1])
+        for right in axes[:, 1]:  # bars of both directions on one scale
+            right.set_xlim(0, longest)
     use_fonts(*axes.ravel())
     return figure
 
@@ -157,6 +164,33 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
     if rest:
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, _titled("The most probable orders", model, direction), detail)
+    return ax
+
+
+def order_places(model: Any, ax: Axes, direction: Direction | None = None) -> Axes:
+    """Draw on which stick each class sits: posterior median and 90% interval."""
+    fitted = model.fitted_
+    direction = direction or fitted.directions[0]
+    n = len(fitted.classes)
+    chains = fitted.draws.of_direction(direction)
+    place = np.argsort(fitted.draws.order[chains].reshape(-1, n), axis=1) + 1
+    low, mid, high = np.quantile(place, (0.05, 0.5, 0.95), axis=0)
+    palette = style.colours(n)
+    ranking = np.argsort(place.mean(axis=0), kind="stable")
+    for line, k in enumerate(ranking):
+        ax.hlines(line, low[k], high[k], color=palette[k], linewidth=2.2)
+        ax.plot(mid[k], line, style.marker(int(k)), color=palette[k], markersize=5.5)
+    ax.set_yticks(range(n), [style.shortened(fitted.classes[k], 22) for k in ranking])
+    ax.set_ylim(n - 0.4, -0.6)
+    ax.set_xlim(0.5, n + 0.5)
+    ax.set_xlabel("stick", fontsize=style.LABEL, color=style.INK)
+    style.tidy(ax, grid="x")
+    ax.tick_params(axis="y", length=0)
+    n_orders = len(fitted.orders_by_frequency(direction)[0])
+    title = _titled("Where each class sits", model, direction)
+    style.title(
+        ax, title, f"median and 90% interval; {n_orders:,} different orders among the draws"
+    )
     return ax
 
 

@@ -47,18 +47,34 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def colours(n: int) -> list[Any]:
-    """`n` colours: Okabe and Ito's, and evenly spaced ones beyond those."""
+    """`n` colours; those of the first classes are the same whatever `n`."""
     new_figure(1, 1)  # for its ImportError
-    from matplotlib import colormaps
+    return palette(n)
 
-    if n <= len(COLOURS):
-        return list(COLOURS[:n])
-    return [tuple(colour) for colour in colormaps["turbo"](np.linspace(0.05, 0.95, n))]
+
+def palette(n: int) -> list[str]:
+    """`n` colours as text: Okabe and Ito's, then the same darker, lighter, and paler.
+
+    From the 33rd on they repeat. Colour alone does not tell many classes apart; `marker` changes
+    with every eight of them too.
+    """
+    tints = [list(COLOURS)]
+    for towards, share in (("#000000", 0.42), ("#FFFFFF", 0.45), ("#FFFFFF", 0.72)):
+        tints.append([mixed(colour, towards, share) for colour in COLOURS])
+    flat = [colour for tint in tints for colour in tint]
+    return [flat[k % len(flat)] for k in range(n)]
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """A colour with a share of another one, both as text such as #0072B2."""
+    one, two = ([int(c[k : k + 2], 16) for k in (1, 3, 5)] for c in (colour, other))
+    parts = [round((1 - share) * a + share * b) for a, b in zip(one, two, strict=True)]
+    return "#" + "".join(f"{part:02X}" for part in parts)
 
 
 def marker(index: int) -> str:
     """The marker of a class, so that classes differ in more than colour."""
-    return MARKERS[index % len(MARKERS)]
+    return MARKERS[(index + index // len(MARKERS)) % len(MARKERS)]
 
 
 def tidy(ax: Axes, *, grid: str | None = None) -> Axes:

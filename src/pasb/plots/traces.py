@@ -53,7 +53,7 @@ def trace(
     if n_probabilities > 0:
         fitted = model.fitted_
         probabilities, rows = fitted.watched_probabilities(), fitted.watched.row
-        chosen = _least_settled(seen.rhat_probability, probabilities, n_probabilities)
+        chosen = least_settled(seen.rhat_probability, probabilities, n_probabilities)
         for row, category in chosen:
             panels.append(
                 (
@@ -93,7 +93,7 @@ def trace(
     return figure
 
 
-def _least_settled(
+def least_settled(
     rhat: NDArray[np.float64], probabilities: NDArray[np.float64], n: int
 ) -> list[tuple[int, int]]:
     """Rows with a large R-hat, and the class in each that has it; dull ones come last."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class ComparableMixin:
         *,
         refit: bool | int = False,
         warn: bool = True,
+        availability: Any = None,
     ) -> Loo:
         """Expected log predictive density of rows left out, one at a time, mostly without refits.
 
@@ -58,6 +60,8 @@ class ComparableMixin:
             number so many.
         warn : bool, default=True
             Warn of rows whose weights cannot be trusted.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `fit`.
 
         Returns
         -------
@@ -87,15 +91,22 @@ class ComparableMixin:
                 "loo() cannot leave a row out of a stack: its lower hyperplanes were learned from "
                 "all rows. Use cross-validation, such as sklearn.model_selection.cross_val_predict"
             )
-        found = leave_one_out(self.fitted_, X, y, sample_weight)
+        fitted = self.fitted_
+        if availability is None:
+            fitted.check_all_available("loo(X, y)")
+        _, available = fitted.opened(X, availability)
+        found = leave_one_out(fitted, X, y, sample_weight, available)
         if refit and len(found.bad):
             most = MOST_REFITS if refit is True else int(refit)
-            return with_refits(found, lambda w: self._fit_again(X, y, w), X, y, most)
+            again = partial(self._fit_again, X, y, availability=available)
+            return with_refits(found, again, X, y, most, available)
         if warn:
             warn_of_bad(found)
         return found
 
-    def _fit_again(self, X: ArrayLike, y: ArrayLike, weights: NDArray[np.float64]) -> Fitted:
+    def _fit_again(
+        self, X: ArrayLike, y: ArrayLike, weights: NDArray[np.float64], availability: Any = None
+    ) -> Fitted:
         """What was fitted to rows with these weights, under the same prior."""
         twin: Any = clone(self)
         settings = twin.get_params()
@@ -105,7 +116,8 @@ class ComparableMixin:
         twin.set_params(**{name: value for name, value in quiet.items() if name in settings})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return twin.fit(X, y, sample_weight=weights).fitted_
+            more = {} if availability is None else {"availability": availability}
+            return twin.fit(X, y, sample_weight=weights, **more).fitted_
 
     def posterior_with(
         self,
@@ -150,6 +162,7 @@ class ComparableMixin:
 
         from pasb.posterior.groups import extra_groups
 
+        self.fitted_.check_all_available("posterior_with")
         extra = extra_groups(self.fitted_, X, y, groups, n_prior, random_state)
         own = {name: self.posterior_[name].to_dataset() for name in self.posterior_.children}
         for dataset in extra.values():

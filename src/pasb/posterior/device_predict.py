@@ -1,7 +1,8 @@
 """Category probabilities from draws of a softplus model, on a GPU.
 
 One matrix product for the predictors of many draws, one kernel for their probabilities; memory is
-bounded whatever the number of rows and draws. The same numbers as on the CPU, to rounding.
+bounded whatever the number of rows and draws. The same numbers as on the CPU, to rounding. Where
+not everything is available to every row, the CPU predicts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pasb.engines.cuda_rows import of_size
 from pasb.engines.device import THREADS, array_module, to_host, view
 from pasb.numerics.lazy_rows import Table
-from pasb.posterior.predict import Intervals, Predictor
+from pasb.posterior.predict import Available, Intervals, Predictor
 
 ROWS_AT_ONCE = 2**14
 NUMBERS_AT_ONCE = 2**26  # predictors, 512 MiB
@@ -24,8 +25,10 @@ NUMBERS_AT_ONCE = 2**26  # predictors, 512 MiB
 class DevicePredictor(Predictor):
     """A `Predictor` that works on a GPU."""
 
-    def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
+    def mean(self, X: Table, n_jobs: int = 1, available: Available = None) -> NDArray[np.float64]:
         """Posterior-mean probabilities, (rows, categories)."""
+        if available is not None:
+            return super().mean(X, n_jobs, available)
         out = np.empty((len(X), self.orders.shape[1]))
         for rows, parts in self._parts(X):
             total: Any = 0.0
@@ -34,16 +37,28 @@ class DevicePredictor(Predictor):
             out[rows] = to_host(total / total.sum(axis=0)).T
         return out
 
-    def samples(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
+    def samples(
+        self, X: Table, n_jobs: int = 1, available: Available = None
+    ) -> NDArray[np.float64]:
         """Probabilities under every draw, (draws, rows, categories)."""
+        if available is not None:
+            return super().samples(X, n_jobs, available)
         out = np.empty((len(self.orders), len(X), self.orders.shape[1]))
         for rows, parts in self._parts(X):
             for draws, part in parts:
                 out[draws, rows] = to_host(part).transpose(0, 2, 1)
         return out
 
-    def intervals(self, X: Table, tails: tuple[float, float], n_jobs: int = 1) -> Intervals:
+    def intervals(
+        self,
+        X: Table,
+        tails: tuple[float, float],
+        n_jobs: int = 1,
+        available: Available = None,
+    ) -> Intervals:
         """Means as `mean` has them, and lower and upper quantiles, each (rows, categories)."""
+        if available is not None:
+            return super().intervals(X, tails, n_jobs, available)
         xp = array_module()
         mean, lower, upper = np.empty((3, len(X), self.orders.shape[1]))
         # all draws of some rows are on the device at the same time

@@ -21,6 +21,7 @@ from scipy.stats import rankdata
 
 from pasb.posterior.chain_error import ChainError
 
+HEAD = ("R-hat", "ESS", "standard error")
 NUMBERS_AT_ONCE = 2**14  # ranks, scores and spectra take ten times as much
 
 
@@ -73,7 +74,7 @@ def rhat_and_ess(
     return rhat, ess
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnostics:
     """How far the chains can be trusted.
 
@@ -162,6 +163,41 @@ class Diagnostics:
         rhat_likelihood, ess_likelihood = map(float, likelihood)
         return cls(rhat, ess, rhat_likelihood, ess_likelihood, ChainError(se, df), each)
 
+    def table(self) -> list[tuple[str, float, float, float]]:
+        """Lines of quantity, worst R-hat, smallest effective sample size, standard error.
+
+        The standard error, of averaged probabilities, is `usual_error`; NaN where there is none.
+        """
+        lines = []
+        for name, one in (self.by_direction or {"": self}).items():
+            end = f", {name} sticks" if name else ""
+            log_likelihood = (one.rhat_log_likelihood, one.ess_log_likelihood, np.nan)
+            lines.append((f"log-likelihood{end}", *log_likelihood))
+            probability = (one.rhat_probability, one.ess_probability)
+            worst = float(np.max(probability[0])), float(np.min(probability[1]))
+            n_rows = len(probability[0])
+            lines.append((f"probabilities of {n_rows} rows{end}", *worst, one.usual_error))
+        if self.by_direction:
+            lines.append(("average of both", np.nan, np.nan, self.usual_error))
+        return lines
+
+    def __repr__(self) -> str:
+        shown = [(name, *_cells(numbers)) for name, *numbers in self.table()]
+        width = max(len(line[0]) for line in shown)
+        head = f"{'':{width}}  {HEAD[0]:>6}  {HEAD[1]:>7}  {HEAD[2]:>14}"
+        lines = [f"{name:{width}}  {a:>6}  {b:>7}  {c:>14}" for name, a, b, c in shown]
+        return "\n".join([head, *lines])
+
+    def _repr_html_(self) -> str:
+        head = "".join(f'<th scope="col">{name}</th>' for name in ("", *HEAD))
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left">{name}</th>'
+            + "".join(f"<td>{cell}</td>" for cell in _cells(numbers))
+            + "</tr>"
+            for name, *numbers in self.table()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
     @property
     def worst_rhat(self) -> float:
         """The largest R-hat of all."""
@@ -190,6 +226,15 @@ class Diagnostics:
     def worst_error(self) -> float:
         """The largest standard error of all rows, made larger for few chains."""
         return float(np.max(self.error.of_rows()))
+
+
+def _cells(numbers: Sequence[float]) -> list[str]:
+    """R-hat, effective sample size and error as text; empty where there is none."""
+    forms = (".3f", ",.0f", ".4f")
+    return [
+        "" if np.isnan(value) else format(value, form)
+        for value, form in zip(numbers, forms, strict=True)
+    ]
 
 
 def _halves(draws):

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.binary_model import BinaryModel
+from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import sorting
@@ -40,15 +41,22 @@ class WatchedRows(NamedTuple):
     inner : array of shape (n_watched, n_columns)
         Their columns, as the binary model sees them.
     category : integer array of shape (n_watched,)
+    available : boolean array of shape (n_watched, n_categories) or None
+        What each of them could be; None where all rows could be anything.
     """
 
     row: NDArray[np.int64]
     inner: NDArray[np.float64]
     category: NDArray[np.int64]
+    available: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(
-        cls, inner: Table, categories: NDArray[np.int64], used: NDArray[np.bool_]
+        cls,
+        inner: Table,
+        categories: NDArray[np.int64],
+        used: NDArray[np.bool_],
+        available: NDArray[np.bool_] | None = None,
     ) -> WatchedRows:
         """Choose among the rows in use, spread evenly over the categories."""
         some = not used.all()
@@ -56,7 +64,8 @@ class WatchedRows(NamedTuple):
         n = min(MOST_WATCHED, len(source))
         picked = source[np.unique(np.linspace(0, len(source) - 1, n).astype(np.int64))]
         row = np.flatnonzero(used)[picked] if some else picked
-        return cls(row, inner[row], categories[row])
+        own = None if available is None else available[row]
+        return cls(row, inner[row], categories[row], own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +157,9 @@ class Fitted:
     def watched_probabilities(self) -> NDArray[np.float64]:
         """Probabilities of the watched rows, (chain, draw, row, category)."""
         draws, inner = self.draws, self.watched.inner
+        available = self.watched.available
         if self.predictor_type is not Predictor:  # a device does all at once
-            flat = self._predictor(slice(None)).samples(inner)
+            flat = self._predictor(slice(None)).samples(inner, available=available)
             return flat.reshape(draws.n_chains, draws.n_draws, *flat.shape[1:])
         out = np.empty((draws.n_chains, draws.n_draws, len(inner), len(self.classes)))
         for chain in range(draws.n_chains):
@@ -157,7 +167,8 @@ class Fitted:
                 some = slice(start, start + DRAWS_AT_ONCE)
                 predictor = self._predictor(slice(chain, chain + 1), some)
                 # in one way, whatever their number: ranks tell draws apart by the last digit
-                out[chain, some] = replace(predictor, least_draws=1).samples(inner)
+                one = replace(predictor, least_draws=1)
+                out[chain, some] = one.samples(inner, available=available)
         return out
 
     def good_enough(self) -> bool:
@@ -235,6 +246,19 @@ class Fitted:
     def has_coefficients(self) -> bool:
         """Whether each stick has one coefficient for each covariate."""
         return self.binary.axes.get("coef") == ("column",) and self.columns_are_features
+
+    def opened(self, X: ArrayLike, availability: Any) -> tuple[Table, NDArray[np.bool_] | None]:
+        """Rows, and what a user says of the classes they can choose; None where it is all."""
+        inner = self.inner_rows(X)
+        return inner, checked_availability(availability, self.classes, len(inner))
+
+    def check_all_available(self, what: str) -> None:
+        """Refuse what knows nothing of availability, where the model was fitted with it."""
+        if self.watched.available is not None:
+            raise NotImplementedError(
+                f"{what} would take everything for available, but the model was fitted with "
+                "availability; the predict methods, loo and pasb.choice take it"
+            )
 
     def check_has_coefficients(self, what: str) -> None:
         """Refuse what needs one coefficient vector for each stick."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -108,10 +109,17 @@ def predicted_categories(
     return out.reshape(draws.n_chains, draws.n_draws, len(inner))
 
 
-def prior_draws(fitted: Fitted, inner: Table, n_draws: int, rng: np.random.RandomState) -> Draws:
+def prior_draws(
+    fitted: Fitted,
+    inner: Table,
+    n_draws: int,
+    rng: np.random.RandomState,
+    orders_of: Mapping[Direction, NDArray[np.int64] | None] | None = None,
+) -> Draws:
     """Draws from the prior that was used: parameters on the inner scale, and a random order.
 
-    One chain for each direction. An order that the user fixed is kept.
+    One chain for each direction. An order that the user fixed is kept: that of the draws, or that
+    of `orders_of` where there are none yet.
     """
     binary, n_classes = fitted.binary, len(fitted.classes)
     if isinstance(binary, SupportVector):
@@ -124,7 +132,10 @@ def prior_draws(fitted: Fitted, inner: Table, n_draws: int, rng: np.random.Rando
     orders = np.empty((len(fitted.directions), n_draws, n_classes), dtype=np.int64)
     names: tuple[Direction, ...] = fitted.directions
     for chain, direction in enumerate(names):
-        fixed = fitted.top_order(direction) if fitted.order_is_fixed else None
+        if orders_of is not None:
+            fixed = orders_of[direction]
+        else:
+            fixed = fitted.top_order(direction) if fitted.order_is_fixed else None
         each = []
         for draw in range(n_draws):
             own = binary.simulate_categories(n_columns, n_classes, generator)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.side_by_side import n_lanes
 from pasb.numerics.rows import BLOCK, TILE, padded
-from pasb.sticks import break_sticks
+from pasb.sticks import break_sticks, skip_unavailable
 
 NUMBERS_AT_ONCE = 2**17  # probabilities of sticks: 1 MB of float64 for each of two arrays
 
@@ -64,8 +64,13 @@ class LaidOut(NamedTuple):
         """Number of draws."""
         return len(self.source)
 
-    def probabilities(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of some rows, (rows, categories, draws)."""
+    def probabilities(
+        self, X: NDArray[np.float64], available: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.float64]:
+        """Probabilities of some rows, (rows, categories, draws).
+
+        `available`, (rows, categories), says what each row can be; by default anything.
+        """
         n_categories = self.orders.shape[1]
         X = padded(X, -(-X.shape[1] // TILE) * TILE)
         out = np.empty((len(X), n_categories, self.n_draws))
@@ -75,7 +80,12 @@ class LaidOut(NamedTuple):
             success, failure = np.empty((2, n_categories - 1, len(X), n_lanes(stop - start)))
             layout = tuple(values[block : block + n_blocks] for values in self.layout)
             self.model.stick_probabilities(layout, X, success, failure)
-            break_sticks(success, failure, *self._runs(start, stop), start, out)
+            runs = self._runs(start, stop)
+            if available is not None:
+                _skip(success, failure, *runs, available)
+            break_sticks(success, failure, *runs, start, out)
+        if available is not None:
+            out *= available[:, :, None]
         return out
 
     def _runs(self, start: int, stop: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
@@ -88,3 +98,18 @@ class LaidOut(NamedTuple):
         )
         bounds = np.clip(self.bounds[runs.start : runs.stop + 1], start, stop) - start
         return min(max(self.n_forward - start, 0), stop - start), bounds, self.orders[runs]
+
+
+def _skip(
+    success: NDArray[np.float64],
+    failure: NDArray[np.float64],
+    n_forward: int,
+    bounds: NDArray[np.int64],
+    orders: NDArray[np.int64],
+    available: NDArray[np.bool_],
+) -> None:
+    """Skip sticks that rows do not have, in arrays (sticks, rows, draws)."""
+    n_draws = bounds[-1]
+    of_draws = np.repeat(orders, np.diff(bounds), axis=0)
+    views = (values.transpose(2, 0, 1)[:n_draws] for values in (success, failure))
+    skip_unavailable(*views, np.arange(n_draws) >= n_forward, of_draws, available, 0.0, 1.0)

@@ -94,7 +94,11 @@ class Loo:
 
 
 def leave_one_out(
-    fitted: Fitted, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    fitted: Fitted,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    available: NDArray[np.bool_] | None = None,
 ) -> Loo:
     """Pareto-smoothed importance sampling; see `PosteriorMixin.loo`.
 
@@ -115,7 +119,7 @@ def leave_one_out(
         n_draws = len(predictor.orders)
         efficiency = _relative_efficiency(own)
         left_out, kept, shape = np.empty((3, len(inner)))
-        for rows, logs in log_likelihoods(predictor, inner, categories):
+        for rows, logs in log_likelihoods(predictor, inner, categories, available):
             log_weights, shape[rows] = smoothed(-logs * weights[rows], efficiency)
             left_out[rows] = logsumexp(log_weights + logs, axis=0)
             kept[rows] = logsumexp(logs, axis=0) - np.log(n_draws)
@@ -133,6 +137,7 @@ def with_refits(
     X: ArrayLike,
     y: ArrayLike,
     most: int = MOST_REFITS,
+    available: NDArray[np.bool_] | None = None,
 ) -> Loo:
     """Fit again without each row whose weights are bad; `refit` takes row weights."""
     bad = loo.bad
@@ -149,7 +154,8 @@ def with_refits(
         fitted = refit(weights)
         predictor, inner = fitted.predictor(), fitted.inner_rows(X)
         own = categories_of(fitted, y, len(inner))[row : row + 1]
-        for _, logs in log_likelihoods(predictor, inner[row : row + 1], own):
+        choices = None if available is None else available[row : row + 1]
+        for _, logs in log_likelihoods(predictor, inner[row : row + 1], own, choices):
             left_out[row] = logsumexp(logs) - np.log(len(logs))
         shape[row] = np.nan
     return replace(loo, elpd_of_row=left_out, pareto_k=shape)

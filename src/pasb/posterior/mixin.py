@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.posterior.comparable import ComparableMixin
 from pasb.posterior.frames import by_direction, native_frame
+from pasb.posterior.lazy_predict import is_elsewhere, lazy_labels, lazy_proba
+from pasb.posterior.showing import ShowingMixin
 
 if TYPE_CHECKING:
     import xarray
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from pasb.sticks import Direction
 
 
-class PosteriorMixin(ComparableMixin):
+class PosteriorMixin(ShowingMixin, ComparableMixin):
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
     diagnostics_: Diagnostics
@@ -39,25 +41,28 @@ class PosteriorMixin(ComparableMixin):
         """What reports, plots and files need of the fitted model; see `Fitted`."""
         raise NotImplementedError
 
-    def predict_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: ArrayLike, n_draws: int | None = None, availability: Any = None
+    ) -> NDArray[np.float64]:
         """Posterior-mean class probabilities.
 
-        Threads may call it at the same time. The first call prepares the draws, which takes
-        longer than to predict a row.
+        Threads may call it at the same time. The first call prepares the draws.
 
         Parameters
         ----------
         X : array or data frame of shape (n_rows, n_features)
+            For a Dask array or data frame, and for a path of Parquet files, the result is a Dask
+            array, computed chunk by chunk where the rows are.
         n_draws : int, optional
-            Average over so many draws, evenly spaced in every chain, instead of all: quicker,
-            with an error of the posterior's standard deviation over the square root of the number
-            of independent draws among them.
+            Average over so many draws, evenly spaced in every chain: quicker, less accurate.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            Which classes a row can choose: sticks of the others are skipped, and the last one
+            that is left takes the rest. By default all, whatever the model was fitted with.
 
         Returns
         -------
         array of shape (n_rows, n_classes)
-            Columns in the order of `classes_`. A row's result does not depend on the
-            other rows.
+            Columns in the order of `classes_`. A row's result depends on no other row.
 
         Examples
         --------
@@ -70,13 +75,21 @@ class PosteriorMixin(ComparableMixin):
         True
         """
         fitted = self.fitted_
-        return fitted.predictor(n_draws).mean(fitted.inner_rows(X), fitted.n_threads)
+        if is_elsewhere(X):
+            return lazy_proba(self, X, n_draws)
+        inner, available = fitted.opened(X, availability)
+        return fitted.predictor(n_draws).mean(inner, fitted.n_threads, available)
 
-    def predict_log_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:
-        """Logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X, n_draws))
+    def predict_log_proba(
+        self, X: ArrayLike, n_draws: int | None = None, availability: Any = None
+    ) -> NDArray[np.float64]:
+        """Logarithm of `predict_proba`; minus infinity where a class is not available."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, n_draws, availability))
 
-    def predict(self, X: ArrayLike, n_draws: int | None = None) -> NDArray:
+    def predict(
+        self, X: ArrayLike, n_draws: int | None = None, availability: Any = None
+    ) -> NDArray:
         """The class with the largest posterior-mean probability.
 
         Parameters
@@ -84,15 +97,21 @@ class PosteriorMixin(ComparableMixin):
         X : array or data frame of shape (n_rows, n_features)
         n_draws : int, optional
             As in `predict_proba`.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `predict_proba`.
 
         Returns
         -------
         array of shape (n_rows,)
         """
-        proba = self.predict_proba(X, n_draws)
+        proba = self.predict_proba(X, n_draws, availability)
+        if is_elsewhere(X):
+            return lazy_labels(proba, self.fitted_.classes)
         return self.fitted_.classes[np.argmax(proba, axis=1)]
 
-    def sample_proba(self, X: ArrayLike, n_draws: int | None = None) -> NDArray[np.float64]:
+    def sample_proba(
+        self, X: ArrayLike, n_draws: int | None = None, availability: Any = None
+    ) -> NDArray[np.float64]:
         """Class probabilities under each draw: their posterior.
 
         Parameters
@@ -100,6 +119,8 @@ class PosteriorMixin(ComparableMixin):
         X : array or data frame of shape (n_rows, n_features)
         n_draws : int, optional
             Use so many draws, evenly spaced in every chain, instead of all.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `predict_proba`.
 
         Returns
         -------
@@ -107,7 +128,8 @@ class PosteriorMixin(ComparableMixin):
             Draws of the first chain, then of the second, and so on.
         """
         fitted = self.fitted_
-        return fitted.predictor(n_draws).samples(fitted.inner_rows(X), fitted.n_threads)
+        inner, available = fitted.opened(X, availability)
+        return fitted.predictor(n_draws).samples(inner, fitted.n_threads, available)
 
     def compact(self, n: int, X: ArrayLike | None = None) -> Any:
         """The same model with less in it: quicker, smaller in memory and on disk.
@@ -156,10 +178,9 @@ class PosteriorMixin(ComparableMixin):
         ``posterior`` holds ``intercept`` and ``coef`` on the scale of `X`, by ``split``: a class
         against the set of classes behind it, as in "a | b, c" (NaN in draws that have no such
         stick; sticks that are rarer than 1 % are in `draws_` only); ``order`` (the number of the
-        class on each stick) and
-        ``probability`` of some training rows; ``sample_stats`` holds the log-likelihood of all
-        rows (``log_likelihood_sum``) and the accepted swaps; `posterior_with` adds groups that
-        need rows. Judge convergence by ``probability`` and the
+        class on each stick) and ``probability`` of some training rows. ``sample_stats`` holds the
+        log-likelihood of all rows (``log_likelihood_sum``) and the statistics of moves.
+        `posterior_with` adds groups that need rows. Judge convergence by ``probability`` and the
         log-likelihood, which mean the same in every order.
         """
         from pasb.posterior.tree import posterior_tree
@@ -192,15 +213,14 @@ class PosteriorMixin(ComparableMixin):
             The sticks of the most probable order; of every order with a probability of at least
             0.05; or of so many orders, each with its ``order`` and ``order_probability``.
         X, y : array or data frame, array, optional
-            Rows such as those of the fit. Each stick then has the share of ``rows`` that reach it,
-            and the shares of its own and of the other rows that it stops (``stopped_own``,
-            ``stopped_others``).
+            Rows such as those of the fit. Each stick then has the share of ``rows`` that reach it
+            and the shares of own and other rows it stops (``stopped_own``, ``stopped_others``).
 
         Returns
         -------
         pandas or polars DataFrame, as `X` was in `fit`
             Columns ``stick, class, against, probability, feature, mean, sd, lower, upper, rhat,
-            ess``, with ``direction`` before them where there are two.
+            ess, prior``, with ``direction`` before them where there are two.
         """
         from pasb.posterior.summaries import coefficient_table
 
@@ -319,7 +339,9 @@ class PosteriorMixin(ComparableMixin):
             fitted.draws, self.diagnostics_, fitted.limits, fitted.checkpoint
         )
 
-    def predict_frame(self, X, interval: float = 0.9, n_draws: int | None = None) -> Any:
+    def predict_frame(
+        self, X, interval: float = 0.9, n_draws: int | None = None, availability: Any = None
+    ) -> Any:
         """Predictions with credible intervals, as a data frame of the kind of `X`.
 
         Parameters
@@ -328,6 +350,8 @@ class PosteriorMixin(ComparableMixin):
         interval : float, default=0.9
             Probability of the interval of each class probability.
         n_draws : int, optional
+            As in `predict_proba`.
+        availability : array or data frame of shape (n_rows, n_classes), optional
             As in `predict_proba`.
 
         Returns
@@ -343,8 +367,8 @@ class PosteriorMixin(ComparableMixin):
                 "two columns would have the same name, because one class is called like another "
                 "with _lower or _upper at its end: rename it, or use sample_proba"
             )
-        predictor, inner = fitted.predictor(n_draws), fitted.inner_rows(X)
-        mean, lower, upper = predictor.intervals(inner, tails, fitted.n_threads)
+        predictor, (inner, available) = fitted.predictor(n_draws), fitted.opened(X, availability)
+        mean, lower, upper = predictor.intervals(inner, tails, fitted.n_threads, available)
         columns: dict[str, Any] = {"prediction": fitted.classes[np.argmax(mean, axis=1)]}
         for s, label in enumerate(fitted.classes):
             columns[f"p_{label}"] = mean[:, s]

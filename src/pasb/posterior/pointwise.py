@@ -13,6 +13,7 @@ from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import BLOCK, blocked
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.predict import Predictor
+from pasb.sticks import LOG_NEVER, skip_unavailable
 
 NUMBERS_AT_ONCE = 2**22  # draws times rows of a block that is handed out, 32 MiB
 
@@ -46,7 +47,10 @@ def categories_of(fitted: Fitted, y: ArrayLike, n_rows: int) -> NDArray[np.int64
 
 
 def log_likelihoods(
-    predictor: Predictor, inner: Table, categories: NDArray[np.int64]
+    predictor: Predictor,
+    inner: Table,
+    categories: NDArray[np.int64],
+    available: NDArray[np.bool_] | None = None,
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Rows, and the log-probability of their classes under every draw, (draws, rows).
 
@@ -66,6 +70,8 @@ def log_likelihoods(
                 {name: values[which] for name, values in predictor.parameters.items()}, blocks
             )
             orders, reverse = predictor.orders[draws], predictor.reverse[draws]
+            if available is not None:
+                skip_unavailable(*logs, reverse, orders, available[rows], LOG_NEVER, 0.0)
             _own_logs(*logs, reverse, orders, own, out[draws])
         yield rows, out
 

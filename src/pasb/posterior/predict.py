@@ -24,7 +24,7 @@ from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import BLOCK, blocked
 from pasb.numerics.tail_quantiles import means, tail_quantiles
 from pasb.posterior.laid_out import LaidOut
-from pasb.sticks import probabilities_of_draws
+from pasb.sticks import LOG_NEVER, probabilities_of_draws, skip_unavailable
 
 NUMBERS_AT_ONCE = 2**17  # 1 MB of float64 for each of a few arrays
 BLOCKS_AT_ONCE = 4  # coefficients are copied once for all their rows
@@ -33,6 +33,7 @@ ROWS_OF_A_TILE = 32  # share what is loaded of parameters that do not fit into t
 MOST_NUMBERS = 2**23  # 64 MB, if a tile takes more than `NUMBERS_AT_ONCE`
 TILES_AT_ONCE = 16  # for a thread
 
+Available = NDArray[np.bool_] | None
 Intervals = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -64,25 +65,32 @@ class Predictor:
             return None
         return LaidOut.of(self.model, self.reverse, self.parameters, self.orders)
 
-    def mean(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
-        """Posterior-mean probabilities, (rows, categories)."""
+    def mean(self, X: Table, n_jobs: int = 1, available: Available = None) -> NDArray[np.float64]:
+        """Posterior-mean probabilities, (rows, categories).
+
+        `available`, (rows, categories), says what each row can be; by default anything.
+        """
         out = np.empty((len(X), self.orders.shape[1]))
         laid_out = self.laid_out
         if laid_out is None:
 
             def fill(rows: slice) -> None:
-                out[rows] = self._mean_of(self.chunks(X[rows]), rows.stop - rows.start)
+                out[rows] = self._mean_of(
+                    self.chunks(X[rows], available=_part(available, rows)), rows.stop - rows.start
+                )
 
             _for_each(fill, _row_blocks(len(X), n_jobs), n_jobs)
         else:
 
             def fill(rows: slice) -> None:
-                means(laid_out.probabilities(X[rows]), out[rows])
+                means(laid_out.probabilities(X[rows], _part(available, rows)), out[rows])
 
             self._for_each_tile(fill, len(X), n_jobs)
         return out
 
-    def samples(self, X: Table, n_jobs: int = 1) -> NDArray[np.float64]:
+    def samples(
+        self, X: Table, n_jobs: int = 1, available: Available = None
+    ) -> NDArray[np.float64]:
         """Probabilities under every draw, (draws, rows, categories)."""
         n_draws, n_categories = self.orders.shape
         out = np.empty((n_draws, len(X), n_categories))
@@ -90,20 +98,26 @@ class Predictor:
         if laid_out is None:
 
             def fill(rows: slice) -> None:
-                for draws, part in self.chunks(X[rows]):
+                for draws, part in self.chunks(X[rows], available=_part(available, rows)):
                     out[draws, rows] = part.transpose(0, 2, 1)[:, : rows.stop - rows.start]
 
             _for_each(fill, _row_blocks(len(X), n_jobs), n_jobs)
         else:
 
             def fill(rows: slice) -> None:
-                part = laid_out.probabilities(X[rows])
+                part = laid_out.probabilities(X[rows], _part(available, rows))
                 out[laid_out.source, rows] = part.transpose(2, 0, 1)
 
             self._for_each_tile(fill, len(X), n_jobs)
         return out
 
-    def intervals(self, X: Table, tails: tuple[float, float], n_jobs: int = 1) -> Intervals:
+    def intervals(
+        self,
+        X: Table,
+        tails: tuple[float, float],
+        n_jobs: int = 1,
+        available: Available = None,
+    ) -> Intervals:
         """Means as `mean` has them, and lower and upper quantiles, each (rows, categories)."""
         n_draws, n_categories = self.orders.shape
         mean, lower, upper = np.empty((3, len(X), n_categories))
@@ -113,7 +127,8 @@ class Predictor:
             def fill(rows: slice) -> None:
                 n_rows = rows.stop - rows.start
                 kept = np.empty((n_rows, n_categories, n_draws))
-                mean[rows] = self._mean_of(self.chunks(X[rows], kept), n_rows)
+                part = self.chunks(X[rows], kept, _part(available, rows))
+                mean[rows] = self._mean_of(part, n_rows)
                 tail_quantiles(kept, *tails, lower[rows], upper[rows])
 
             step = max(1, min(BLOCK, 32 * NUMBERS_AT_ONCE // (n_categories * n_draws)))
@@ -121,7 +136,7 @@ class Predictor:
         else:
 
             def fill(rows: slice) -> None:
-                part = laid_out.probabilities(X[rows])
+                part = laid_out.probabilities(X[rows], _part(available, rows))
                 means(part, mean[rows])
                 tail_quantiles(part, *tails, lower[rows], upper[rows])
 
@@ -141,7 +156,10 @@ class Predictor:
         _for_each(fill_some, _slices(n_rows, tile * tiles_of_each), n_jobs)
 
     def chunks(
-        self, X: NDArray[np.float64], kept: NDArray[np.float64] | None = None
+        self,
+        X: NDArray[np.float64],
+        kept: NDArray[np.float64] | None = None,
+        available: Available = None,
     ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Probabilities (draws, categories, rows) of some blocks of rows, draws in turn.
 
@@ -160,7 +178,12 @@ class Predictor:
                 {name: values[which] for name, values in self.parameters.items()}, blocks
             )
             part = out[: draws.stop - draws.start]
-            probabilities_of_draws(*logs, self.reverse[draws], self.orders[draws], part)
+            reverse, orders = self.reverse[draws], self.orders[draws]
+            if available is not None:
+                skip_unavailable(*logs, reverse, orders, available, LOG_NEVER, 0.0)
+            probabilities_of_draws(*logs, reverse, orders, part)
+            if available is not None:
+                part[:, :, : len(available)] *= available.T
             if kept is not None:
                 kept[:, :, draws] = part[:, :, : len(kept)].transpose(2, 1, 0)
             yield draws, part
@@ -173,6 +196,10 @@ class Predictor:
             total = total + part.sum(axis=0)
         # each draw sums to one up to rounding; so must the mean
         return (total / total.sum(axis=0)).T[:n_rows]
+
+
+def _part(available: Available, rows: slice) -> Available:
+    return None if available is None else available[rows]
 
 
 def _row_blocks(n_rows: int, n_jobs: int) -> list[slice]:

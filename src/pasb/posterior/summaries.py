@@ -12,6 +12,7 @@ from pasb.posterior.diagnostics import rhat_and_ess
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.pointwise import categories_of
+from pasb.posterior.prior_words import prior_column
 from pasb.posterior.splits import Splits
 from pasb.posterior.words import stick_divisions
 
@@ -91,6 +92,9 @@ def _of_order(
         "feature": names * n_sticks,
         **{name: np.concatenate(found) for name, found in statistics.items()},
     }
+    used = prior_column(fitted)
+    if used:
+        table["prior"] = used * n_sticks
     if rows is not None:
         table |= _divisions(fitted, order, direction, *rows, n)
     return table

@@ -43,7 +43,9 @@ def run_fingerprint(problems: Sequence[Problem], schedule: Schedule) -> dict:
     problem, rows = problems[0], problems[0].rows
     digest = hashlib.sha256()
     for own in {id(problem.rows): problem.rows for problem in problems}.values():
-        for array in (own.blocks, own.weights, own.bounds):
+        digest.update(getattr(own, "digest", "").encode())  # of rows that are elsewhere
+        groups = own.groups if own.groups.given else ()
+        for array in (own.blocks, own.weights, own.bounds, *groups):
             digest.update(repr(array.shape).encode())
             digest.update(np.ascontiguousarray(array).data)
     return {

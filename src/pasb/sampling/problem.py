@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Approximable, BinaryModel, BinarySampler, Keys
+from pasb.binary.choice_logistic import ChoiceLogistic
+from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.evidences.annealed import AnnealedEvidences
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.evidences import Evidences
+from pasb.evidences.own_designs import OwnDesigns
 from pasb.evidences.penalised import FittedEvidences
 from pasb.moves.swap import swap_moves
 from pasb.numerics.rows import Rows
@@ -60,18 +63,36 @@ class Problem:
     @property
     def roles(self) -> Roles:
         """The roles of rows on a stick."""
-        return Roles.of(self.direction, self.augmented)
+        return Roles.of(self.direction, self.augmented, self.rows.groups)
 
     def sampler(self) -> BinarySampler:
         """The sampler of one chain; under ``scheme="paper"`` that of the printed update."""
         printed = self.scheme == "paper"
         return (self.model.printed_sampler if printed else self.model.sampler)(self.rows)
 
-    def surrogate(self, n_jobs: int = 1) -> FittedEvidences | None:
-        """Evidences to start from, if the binary model has penalised fits and they are needed."""
-        if not self.searches or not self.model.has_fits:
+    def surrogate(self, n_jobs: int = 1) -> Evidences | None:
+        """Evidences to start from, if they are needed and the binary model has penalised fits.
+
+        Or normal approximations of sticks that see columns of their own, which propose too.
+        """
+        if not self.searches:
+            return None
+        if isinstance(self.model, ChoiceLogistic):
+            return OwnDesigns(self.model.sampler(self.rows), self.roles, n_jobs)
+        if not self.model.has_fits:
             return None
         return FittedEvidences(self.model, self.rows, self.roles, n_jobs)
+
+    def annealed(self, n_jobs: int = 1) -> AnnealedEvidences | None:
+        """Evidences by annealing, where all sticks of a softplus model are near their prior."""
+        if not self.searches:
+            return None
+        sampler = self.sampler()
+        if not AnnealedEvidences.applies(sampler):
+            return None
+        assert isinstance(sampler, SoftplusSampler)
+        found = AnnealedEvidences(sampler, self.roles, n_jobs)
+        return None if found.lattice() is None else found
 
     def approximations(self, n_jobs: int = 1) -> Approximations | None:
         """A store of normal approximations, if the binary model has them."""
@@ -79,9 +100,7 @@ class Problem:
         if not isinstance(sampler, Approximable) or n_columns > MANY_COLUMNS:
             return None
         sampler.reserve(n_jobs)
-        bounds = self.rows.bounds
-        counts = np.array([self.rows.weights[a:b].sum() for a, b in pairwise(bounds)])
-        return Approximations(sampler, counts, n_columns, self.roles, n_jobs)
+        return Approximations(sampler, self.rows.counts, n_columns, self.roles, n_jobs)
 
     def first_order(self, evidences: Evidences | None, keys: Keys) -> NDArray[np.int64]:
         """The fixed order, one drawn from the lattice of evidences, or one searched there.

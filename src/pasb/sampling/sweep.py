@@ -24,10 +24,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from pasb.binary.binary_model import BinarySampler, Keys
+from pasb.binary.choice_logistic import ChoiceSampler
 from pasb.binary.linear import LinearSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.evidences.annealed import AnnealedEvidences
 from pasb.evidences.approximations import Approximations
 from pasb.evidences.evidences import Evidences
+from pasb.evidences.own_designs import OwnDesigns
 from pasb.moves.draw_reference import DrawReference
 from pasb.moves.fit_reference import FitReference
 from pasb.moves.gibbs import Gibbs
@@ -36,8 +39,14 @@ from pasb.moves.mean_rate import MeanRate
 from pasb.moves.mirror import Mirror
 from pasb.moves.move import Move, State, Tally
 from pasb.moves.neighbours import Neighbours
+from pasb.moves.own_neighbours import OwnNeighbours
+from pasb.moves.own_reference import OwnReference
 from pasb.moves.pseudo_prior import PseudoPrior
 from pasb.moves.refresh import Refresh
+from pasb.moves.rescale import Rescale
+from pasb.moves.shared_gibbs import SharedGibbs
+from pasb.moves.shrinkage import Shrinkage
+from pasb.moves.softplus_neighbours import SoftplusNeighbours
 from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
 from pasb.moves.tabulate import Tabulate
@@ -70,6 +79,8 @@ class Sweeper:
         Threads that work along; by default there are none.
     n_warmup : int
         Sweeps at the beginning in which moves adapt themselves.
+    annealed : AnnealedEvidences, optional
+        Those of softplus sticks, which then move between orders by paths through the prior.
 
     Attributes
     ----------
@@ -90,22 +101,26 @@ class Sweeper:
         settling: int = 0,
         helpers: Helpers | None = None,
         n_warmup: int = 0,
+        annealed: AnnealedEvidences | None = None,
     ):
-        self.problem, self.n_warmup = problem, n_warmup
+        self.problem, self.n_warmup, self.annealed = problem, n_warmup, annealed
         self.sampler: BinarySampler = problem.sampler()
         self.helpers = helpers or Helpers()
         size = problem.rows.blocks.size * self.sampler.n_vectors
         shares = self.sampler.concurrent and size >= SHARED_FROM
         self.run = TaskRunner(self.helpers, shares)
-        n = problem.rows.n_categories
-        self.table = OrderTable.of(np.zeros((n, n)), np.zeros((n, n)), problem.direction)
+        success, failure = np.zeros((2, problem.rows.n_categories, problem.rows.n_groups))
+        groups = problem.rows.groups
+        self.table = OrderTable.of(success, failure, problem.direction, groups)
         if problem.scheme == "exact":
             self.approximations = approximations or problem.approximations()
         else:
             self.approximations = None
         self.proposes = self.approximations is not None and problem.model.uses_proposals
         # where the order starts from
-        self.evidences = self.approximations if self.proposes else surrogate
+        if surrogate is None and isinstance(self.sampler, ChoiceSampler):
+            surrogate = problem.surrogate()
+        self.evidences = self.approximations if self.proposes else annealed or surrogate
         if not problem.searches:
             self.evidences = None
         self.settling = settling if problem.infers and self.evidences is None else 0
@@ -121,19 +136,28 @@ class Sweeper:
     def moves_of(self) -> tuple[list[Move], list[Move]]:
         """The moves of a sweep in the order in which they run; and those while it settles."""
         problem, sampler, table, run = self.problem, self.sampler, self.table, self.run
+        if isinstance(sampler, ChoiceSampler):
+            return self._choice_moves(sampler)
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
         self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
         sticks: list[Move] = [gibbs]
         rates: list[Move] = []
         if isinstance(sampler, SoftplusSampler):
             if sampler.model.moves == "mixed" and problem.scheme == "exact":
-                paths = SoftplusTrajectory(sampler, problem.roles, self.n_warmup, run)
-                sticks = [paths, gibbs]
+                settings = sampler, problem.roles, self.n_warmup, run, self.annealed
+                sticks = [SoftplusTrajectory(*settings), gibbs]
             if sampler.model.shares_rate:
                 rates = [MeanRate()]
+            if self.annealed is not None:
+                sticks = [SoftplusNeighbours(sampler, self.annealed, run), *sticks]
+                if sampler.model.shares_rate:
+                    rates = [MeanRate(), Rescale(sampler, problem.roles)]
+        shrinks = isinstance(sampler, LinearSampler) and sampler.shrinks
+        if isinstance(sampler, LinearSampler) and shrinks:
+            rates = [Shrinkage(sampler, problem.infers)]
         if not problem.infers:
             fixed: list[Move] = [*sticks, *rates, tabulate]
-            if self.proposes:
+            if self.proposes and not shrinks:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
         swap = Swap(table, problem.n_swaps)
@@ -146,8 +170,10 @@ class Sweeper:
             return [*sticks, *rates, DrawReference(sampler), tabulate, swap], printed
         propose, approximations = self._proposals()
         pseudo_prior = PseudoPrior(propose, approximations, table)
-        if not self.proposes:  # plain Gibbs sampling
-            return [gibbs, tabulate, pseudo_prior, swap], printed
+        if shrinks and self.evidences is approximations and approximations.knows_all:
+            approximations.known(None)  # now: a chain that resumes does not start from them
+        if shrinks or not self.proposes:  # plain Gibbs sampling
+            return [gibbs, *rates, tabulate, pseudo_prior, swap], printed
         refresh = Refresh(propose, approximations, run)
         if problem.swaps_only:
             return [gibbs, tabulate, refresh, pseudo_prior, swap], printed
@@ -160,7 +186,25 @@ class Sweeper:
             pairs = known.gaussians, known.sticks.keys
             n_proposals = problem.rows.n_categories - 1
             neighbours = Neighbours(propose, approximations, n_proposals, pairs)
-        return [gibbs, Mirror(), tabulate, refresh, neighbours, pseudo_prior, swap], printed
+        mirror: list[Move] = [Mirror()] if problem.model.symmetric else []
+        return [gibbs, *mirror, tabulate, refresh, neighbours, pseudo_prior, swap], printed
+
+    def _choice_moves(self, sampler: ChoiceSampler) -> tuple[list[Move], list[Move]]:
+        """The same for sticks that see covariates of their own alternative."""
+        problem, table = self.problem, self.table
+        gibbs = SharedGibbs(sampler, problem.roles)
+        self.tabulate = Tabulate(sampler, table, problem.direction, self.run)
+        if not problem.infers:
+            return [gibbs, self.tabulate], [gibbs, self.tabulate]
+        swap = Swap(table, problem.n_swaps)
+        fit_reference = FitReference(sampler, problem.roles)
+        printed: list[Move] = [gibbs, fit_reference, self.tabulate, swap]
+        if problem.scheme == "paper":
+            return printed, printed
+        if not isinstance(self.evidences, OwnDesigns):  # plain swaps alone
+            return [gibbs, DrawReference(sampler), self.tabulate, swap], printed
+        own = sampler, self.evidences, table, problem.direction
+        return [gibbs, self.tabulate, OwnNeighbours(*own), OwnReference(*own), swap], printed
 
     def _compiled_moves(self) -> tuple[Whitened | None, WholeOrder | None]:
         """Moves that need the approximations of all sticks, where these can be known."""
@@ -170,6 +214,8 @@ class Sweeper:
         if problem.infers and problem.swaps_only:
             return None, None
         assert isinstance(self.sampler, LinearSampler)
+        if self.sampler.shrinks:  # approximations do not know the rates of a chain
+            return None, None
         known = approximations.known(problem.fixed_order)
         if known is None:
             return None, None

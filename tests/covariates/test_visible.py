@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pasb.cli.visible import visible
+from pasb.covariates.visible import visible
 
 
 @pytest.mark.parametrize(

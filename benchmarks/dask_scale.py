@@ -1,0 +1,260 @@
+"""What rows in parts cost: passes over them, and whole fits, by rows, workers and engine.
+
+    python benchmarks/dask_scale.py products --rows 100000 1000000
+    python benchmarks/dask_scale.py passes --rows 100000 1000000 --workers 1 2
+    python benchmarks/dask_scale.py fit --rows 1000000 --engine blocks
+    python benchmarks/dask_scale.py fit --rows 1000000 --engine dask --workers 2
+    python benchmarks/dask_scale.py storage --rows 100000
+
+`products` is the processor time of one thread for a row and a vector. `passes` times passes of
+proposals and of Newton steps and compares them with the model
+
+    seconds = round trip + (products / workers) x seconds a product,
+
+products being rows x columns x vectors. `fit` has the time, passes, effective sample size and peak
+memory of a fit. `storage` is how far float32 covariates move what a model predicts, in posterior
+standard deviations. Rows are written to Parquet once, in a folder that is kept (`--folder`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import warnings
+from pathlib import Path
+from time import perf_counter, process_time
+
+import numpy as np
+import pandas as pd
+
+from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier
+from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
+from pasb.binary.t_link import logistic_link
+from pasb.covariates.part_scan import scaling_of, united
+from pasb.covariates.parts import Plan, cut
+from pasb.covariates.table_sources import ParquetSource
+from pasb.engines.workshop import LocalWorkshop, rows_of_a_part
+from pasb.sticks import ABSENT, FAILURE, SUCCESS
+
+AT_ONCE = 2**17
+
+
+def written(folder: Path, n_rows: int, n_columns: int, n_classes: int) -> Path:
+    """A folder of Parquet files with rows of a softmax regression."""
+    own = folder / f"{n_rows}x{n_columns}x{n_classes}"
+    if (own / "done").exists():
+        return own
+    own.mkdir(parents=True, exist_ok=True)
+    slopes = np.random.default_rng(0).normal(size=(n_columns, n_classes)) * 0.5
+    names = [f"x{v}" for v in range(n_columns)]
+    for k, start in enumerate(range(0, n_rows, AT_ONCE)):
+        rng = np.random.default_rng([1, k])
+        X = rng.normal(size=(min(AT_ONCE, n_rows - start), n_columns))
+        y = np.argmax(X @ slopes + rng.gumbel(size=(len(X), n_classes)), axis=1)
+        frame = pd.DataFrame(X, columns=names).assign(y=y)
+        frame.to_parquet(own / f"{k:05d}.parquet", index=False)
+    (own / "done").touch()
+    return own
+
+
+def peak() -> float:
+    """GB that this process has used at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def worker_peak(client) -> float:
+    """GB that a worker has used at most."""
+    return max(client.run(peak).values())
+
+
+def sums_of(workshop, path: Path, storage: str = "float64"):
+    source = ParquetSource(path, "y")
+    parts = cut(workshop.lengths(source), rows_of_a_part(sum(workshop.lengths(source))))
+    look = united(workshop.looks(source, parts))
+    scaling = scaling_of(look, None, "standard", source.names)
+    return workshop.sums(source, parts, Plan(look.labels, None, scaling, storage))
+
+
+def passes(arguments) -> None:
+    from distributed import Client, LocalCluster
+
+    from pasb.engines.dask_sums import DaskWorkshop
+
+    print("rows       workers     kind    vectors  seconds   ns a row, column and vector")
+    lines = []
+    for n_rows in arguments.rows:
+        path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
+        for n_workers in arguments.workers:
+            if n_workers == 0:
+                times = timed(sums_of(LocalWorkshop(2), path), arguments)
+            else:
+                with (
+                    LocalCluster(
+                        n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                    ) as cluster,
+                    Client(cluster) as client,
+                ):
+                    times = timed(sums_of(DaskWorkshop(client), path), arguments)
+            for kind, n_vectors, seconds in times:
+                products = n_rows * (arguments.columns + 1) * n_vectors
+                name = "2 threads" if n_workers == 0 else f"{n_workers}"
+                print(
+                    f"{n_rows:<10} {name:<11} {kind:<8}{n_vectors:<8} {seconds:<9.3f} "
+                    f"{1e9 * seconds / products:.3f}",
+                    flush=True,
+                )
+                if n_workers:
+                    lines.append((kind, products / n_workers, seconds))
+    for kind in ("VALUE", "NEWTON"):
+        own = np.array([(p, s) for name, p, s in lines if name == kind])
+        if len(own) > 2:
+            design = np.column_stack([np.ones(len(own)), own[:, 0]]) / own[:, 1:]
+            (trip, rate), *_ = np.linalg.lstsq(design, np.ones(len(own)), rcond=None)
+            error = np.abs(design @ [trip, rate] - 1).max()
+            print(
+                f"{kind}: round trip {1e3 * trip:.0f} ms, {1e9 * rate:.3f} ns a product; worst "
+                f"relative error {error:.0%}; 1e9 rows on 100 workers, {arguments.vectors} "
+                f"vectors: {trip + rate * 1e9 * 21 * arguments.vectors / 100:.1f} s a pass"
+            )
+
+
+def timed(sums, arguments) -> list[tuple[str, int, float]]:
+    rng = np.random.default_rng(2)
+    roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
+    roles[0] = SUCCESS
+    out = []
+    for name, kind, most in (("VALUE", VALUE, arguments.vectors), ("NEWTON", NEWTON, 32)):
+        for n in (1, most):
+            coef = rng.normal(size=(n, arguments.columns + 1)) * 0.1
+            requests = [Request(kind, roles, one[None]) for one in coef]
+            sums.ask(requests, logistic_link())
+            times = []
+            for _ in range(3):
+                began = perf_counter()
+                sums.ask(requests, logistic_link())
+                times.append(perf_counter() - began)
+            out.append((name, n, min(times)))
+    sums.close()
+    return out
+
+
+def products(arguments) -> None:
+    for n_rows in arguments.rows:
+        path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
+        sums = sums_of(LocalWorkshop(1), path)
+        rng = np.random.default_rng(2)
+        for name, kind in (("value", VALUE), ("slope", SLOPE), ("Newton", NEWTON)):
+            for n_absent in (0, 2):
+                roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
+                roles[0], roles[arguments.classes - n_absent :] = SUCCESS, ABSENT
+                coef = rng.normal(size=(16, arguments.columns + 1)) * 0.1
+                times = []
+                for _ in range(3):
+                    began = process_time()
+                    sums.ask([Request(kind, roles, coef)], logistic_link())
+                    times.append(process_time() - began)
+                each = 1e9 * min(times) / n_rows / len(coef)
+                print(
+                    f"{n_rows} rows, {name}, {n_absent} classes absent: {each:.1f} ns", flush=True
+                )
+        sums.close()
+
+
+def fit(arguments) -> None:
+    from contextlib import ExitStack
+
+    for n_rows in arguments.rows:
+        path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
+        settings = {"random_state": 1, "progress": arguments.progress, "n_jobs": 2}
+        if arguments.goal:
+            settings |= {"until": {"rhat": 1.01, "ess": 400}, "n_draws": 1000}
+        with ExitStack() as stack:
+            client = None
+            engine = arguments.engine
+            if engine == "dask":
+                from distributed import Client, LocalCluster
+
+                cluster = LocalCluster(
+                    n_workers=arguments.workers[0],
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    memory_limit=arguments.memory,
+                )
+                client = stack.enter_context(Client(stack.enter_context(cluster)))
+                engine = client
+            if arguments.storage != "float64":
+                engine = RowBlocks(storage=arguments.storage, client=client)
+            began = perf_counter()
+            rows = (path, "y")
+            if engine == "cpu":
+                frame = pd.read_parquet(path)
+                rows = (frame.drop(columns="y").to_numpy(), frame["y"].to_numpy())
+                del frame
+            model = StickLogisticClassifier(engine=engine, **settings)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                model.fit(*rows)
+            seconds = perf_counter() - began
+            seen, draws = model.diagnostics_, model.draws_
+            memory = f"{peak():.2f} GB here"
+            if client is not None:
+                memory += f", {worker_peak(client):.2f} GB in a worker"
+        counted = {name: int(values.sum()) for name, values in draws.statistics.items()}
+        accepted = counted.get("refresh_accepted", 0) / max(1, counted.get("refresh_proposed", 0))
+        print(
+            f"{n_rows} rows, {arguments.engine}: {seconds:.1f} s, {draws.n_draws} draws of "
+            f"{draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, effective "
+            f"{seen.worst_ess:.0f}, {accepted:.0%} of proposals accepted, {memory}",
+            flush=True,
+        )
+
+
+def storage(arguments) -> None:
+    for n_rows in arguments.rows:
+        path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
+        sums = [sums_of(LocalWorkshop(2), path, kind) for kind in ("float64", "float32")]
+        roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
+        roles[0] = SUCCESS
+        coef = np.random.default_rng(2).normal(size=(8, arguments.columns + 1)) * 0.3
+        values = [one.ask([Request(VALUE, roles, coef)], logistic_link())[0].sums for one in sums]
+        gap = np.abs(values[0].sum(axis=1) - values[1].sum(axis=1)).max()
+        fits = []
+        for kind in ("float64", "float32"):
+            model = StickLogisticClassifier(
+                engine=RowBlocks(storage=kind), random_state=1, n_jobs=2, progress=False
+            )
+            fits.append(model.fit(path, "y").draws_.parameters["coef"])
+        same = [one.reshape(-1, *one.shape[2:]) for one in fits]
+        spread = same[0].std(axis=0)
+        used = spread > 0
+        shift = np.abs(same[0].mean(axis=0) - same[1].mean(axis=0))[used] / spread[used]
+        print(
+            f"{n_rows} rows: log-likelihoods differ by {gap:.1e}, posterior means by at most "
+            f"{shift.max():.1e} posterior standard deviations"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["passes", "products", "fit", "storage"])
+    parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--classes", type=int, default=5)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2], help="0 is two threads")
+    parser.add_argument("--vectors", type=int, default=256)
+    parser.add_argument("--engine", default="blocks", choices=["cpu", "blocks", "dask"])
+    parser.add_argument("--storage", default="float64", choices=["float64", "float32"])
+    parser.add_argument("--memory", default="1GB", help="limit of a worker")
+    parser.add_argument("--goal", action="store_true", help="until R-hat 1.01 and 400 effective")
+    parser.add_argument("--progress", action="store_true")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(tempfile.gettempdir()) / "pasb-dask-scale"
+    )
+    arguments = parser.parse_args()
+    do = {"passes": passes, "products": products, "fit": fit, "storage": storage}
+    do[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()

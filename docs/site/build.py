@@ -1,0 +1,143 @@
+"""Build the website: ``python docs/site/build.py`` writes docs/_build/html.
+
+Sources come from three places: the pages of docs/, which read well on their own, those of
+docs/site/, and the gallery. They are put together in docs/_build/source, with links between them
+set right. Python in the how-to pages is run first. Warnings are errors.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+import zlib
+from pathlib import Path
+
+from reference import write_reference
+
+SITE = Path(__file__).parent
+DOCS = SITE.parent
+ROOT = DOCS.parent
+BUILD = DOCS / "_build"
+SOURCE = BUILD / "source"
+
+# pages of the root that belong to the site, by the name they have there
+FROM_ROOT = {
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "src/pasb/datasets/README.md": "data_sets.md",
+}
+LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+
+
+def main() -> int:
+    """Put the sources together and build."""
+    shutil.rmtree(BUILD / "source", ignore_errors=True)
+    assemble(SOURCE)
+    run_pages(sorted([SITE / "first_fit.md", *(SITE / "howto").glob("*.md")]))
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run([*command, str(SOURCE), str(BUILD / "html")], check=False)
+    if done.returncode == 0:
+        missing = dead_links(BUILD / "html")
+        for line in missing:
+            print(f"dead link: {line}", file=sys.stderr)
+        if missing:
+            return 1
+        print(f"The site is in {BUILD / 'html' / 'index.html'}")
+    return done.returncode
+
+
+def assemble(source: Path) -> None:
+    """Copy all pages into one folder."""
+    shutil.copytree(SITE, source, ignore=shutil.ignore_patterns("__pycache__", "build.py"))
+    pages = {path: path.name for path in DOCS.glob("*.md")}
+    pages |= {ROOT / name: new for name, new in FROM_ROOT.items()}
+    for path, new in pages.items():
+        text = path.read_text("utf-8")
+        (source / new).write_text(relinked(text, path, pages), "utf-8")
+    for folder in ("images", "paper", "calibration"):
+        shutil.copytree(DOCS / folder, source / folder)
+    shutil.copytree(ROOT / "examples" / "gallery", source / "examples_gallery")
+    write_reference(source / "reference")
+    write_inventories(source)
+
+
+def relinked(text: str, path: Path, pages: dict[Path, str]) -> str:
+    """Links to other pages lead to their places on the site; those to files become plain code."""
+    known = {page.resolve(): new for page, new in pages.items()}
+
+    def one(found: re.Match) -> str:
+        words, target = found.groups()
+        if re.match(r"https?:|mailto:|#", target):
+            return found.group(0)
+        name, _, anchor = target.partition("#")
+        there = (path.parent / name).resolve()
+        if there in known:
+            return f"[{words}]({known[there]}{'#' + anchor if anchor else ''})"
+        if there.is_relative_to(DOCS / "paper") or there.is_relative_to(DOCS / "calibration"):
+            return found.group(0)
+        return f"{words} (`{there.relative_to(ROOT)}`)" if there.exists() else words
+
+    return LINK.sub(one, text)
+
+
+def run_pages(paths: list[Path]) -> None:
+    """Run the Python of pages as it stands, each page in an empty folder."""
+    for path in paths:
+        names: dict = {"__name__": "page"}
+        here = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            os.chdir(folder)
+            try:
+                for block in re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
+                    exec(compile(block, str(path), "exec"), names)
+            finally:
+                os.chdir(here)
+
+
+def write_inventories(source: Path) -> None:
+    """Small inventories of other sites, so that links to them need no network."""
+    lines: dict[str, list[str]] = {}
+    for line in (SITE / "inventories.txt").read_text("utf-8").splitlines():
+        site, name, kind, address = line.split()
+        lines.setdefault(site, []).append(f"{name} py:{kind} 1 {address} -")
+    (source / "inventories").mkdir()
+    for site, entries in lines.items():
+        head = f"# Sphinx inventory version 2\n# Project: {site}\n# Version: \n"
+        head += "# The remainder of this file is compressed using zlib.\n"
+        body = zlib.compress("\n".join([*entries, ""]).encode("utf-8"))
+        (source / "inventories" / f"{site}.inv").write_bytes(head.encode("utf-8") + body)
+
+
+def dead_links(folder: Path) -> list[str]:
+    """Links within the site that lead nowhere, anchors included."""
+    ids: dict[Path, set[str]] = {}
+
+    def anchors(path: Path) -> set[str]:
+        if path not in ids:
+            ids[path] = set(re.findall(r'\bid="([^"]+)"', path.read_text("utf-8")))
+        return ids[path]
+
+    dead = []
+    for page in sorted(folder.rglob("*.html")):
+        for target in set(re.findall(r'<a [^>]*href="([^"]+)"', page.read_text("utf-8"))):
+            if re.match(r"[a-z]+:|//", target):
+                continue
+            name, _, anchor = target.partition("#")
+            there = (page.parent / name).resolve() if name else page.resolve()
+            if there.is_dir():
+                there /= "index.html"
+            lost = not there.exists()
+            if lost or (anchor and there.suffix == ".html" and anchor not in anchors(there)):
+                dead.append(f"{page.relative_to(folder)} -> {target}")
+    return dead
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Settings of the website. `docs/site/build.py` puts the sources together and builds it."""
+
+from __future__ import annotations
+
+import os
+
+import pasb
+
+project = "pasb"
+author = "The pasb developers"
+copyright = author  # Sphinx reads this name
+release = version = pasb.__version__
+root_doc = "index"
+language = "en"
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["examples_gallery/*", "gallery/*.ipynb", "gallery/*.py"]
+nitpicky = False
+default_role = "code"  # docstrings write `X` for a name
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
+
+autodoc_typehints = "none"  # docstrings say what arguments are
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# Inventories are written by build.py from inventories.txt, so nothing is fetched.
+_SITES = {
+    "numpy": "https://numpy.org/doc/stable/",
+    "sklearn": "https://scikit-learn.org/stable/",
+    "xarray": "https://docs.xarray.dev/en/stable/",
+    "pandas": "https://pandas.pydata.org/docs/",
+    "matplotlib": "https://matplotlib.org/stable/",
+}
+intersphinx_mapping = {
+    name: (address, os.path.join(os.path.dirname(__file__), "inventories", f"{name}.inv"))
+    for name, address in _SITES.items()
+}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples_gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1000,
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "matplotlib_animations": False,
+    "capture_repr": ("_repr_html_", "__repr__"),
+    "ignore_repr_types": r"matplotlib|list|Axes|Picture|pasb\.plots",
+    "plot_gallery": os.environ.get("PASB_GALLERY", "True"),
+    "default_thumb_file": None,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "pasb"
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "install": [], "first_fit": [], "who_should_not": []}
+html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
+html_static_path: list[str] = []
+toc_object_entries_show_parents = "hide"

@@ -1,0 +1,376 @@
+"""Choices among alternatives that have covariates of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pasb.binary.choice_logistic import ChoiceLogistic
+from pasb.classifiers.logistic_classifier import AutomaticRate
+from pasb.classifiers.refitting import undone_by_errors
+from pasb.classifiers.settings import PRIOR, RUN, constraints
+from pasb.covariates.choice_data import ChoiceData
+from pasb.covariates.frame_input import data_frame
+from pasb.covariates.scaling import Scaling
+from pasb.numerics.lazy_rows import LazyRows, Table
+from pasb.posterior.frames import native_frame
+from pasb.posterior.mixin import tails_of
+
+_RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
+
+
+class StickChoiceClassifier(AutomaticRate):
+    """Logistic stick breaking for choices among alternatives with covariates of their own.
+
+    A chooser walks along the alternatives, in an order that is inferred, and takes each with a
+    probability that depends on covariates of the chooser and on those of that alternative alone;
+    alternatives that are not available are passed by, and the last one takes the rest. So a
+    positive coefficient of ``comfort`` makes an alternative more likely once it is looked at.
+    Which alternatives come first is part of the model: there is no independence of irrelevant
+    alternatives.
+
+    Parameters
+    ----------
+    generic : "all", "none" or sequence of str, default="all"
+        Covariates of alternatives with one coefficient for all alternatives, so that a price has
+        one meaning. The others have a coefficient for each.
+    precision : "ard" or float, default="ard"
+        Prior precision of the coefficients, on the inner scale: one number for all, or "ard" for
+        a gamma prior on each.
+    precision_shape : float, default=2.0
+        Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t distribution
+        with 4 degrees of freedom.
+    precision_rate : "auto" or float, default="auto"
+        Rate of the gamma prior under "ard"; "auto" chooses it by empirical Bayes.
+    n_chains, n_warmup, n_draws, thin, until, max_seconds
+        As in `StickLogisticClassifier`.
+    order : "infer", "swap" or sequence of labels, default="infer"
+        As in `StickLogisticClassifier`.
+    n_swaps, scale, random_state, n_jobs, progress, checkpoint, callbacks
+        As in `StickLogisticClassifier`. A covariate of alternatives has one scale for all of them.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_alternatives,)
+    covariates_ : list of str
+        Covariates of alternatives.
+    chooser_ : list of str
+        Covariates of choosers.
+    order_, orders_, draws_, diagnostics_, posterior_, precision_rate_
+        As in `StickLogisticClassifier`. Columns are those of `ChoiceData.table`.
+
+    Notes
+    -----
+    `fit` takes a `ChoiceData`, as do `predict_proba`, `predict`, `sample_proba`, `predict_frame`
+    and `loo`, which then heed its availability. `pasb.choice` has shares, elasticities, diversion
+    and willingness to pay.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from pasb.choice import ChoiceData, StickChoiceClassifier
+    >>> rng = np.random.default_rng(1)
+    >>> price = rng.uniform(1, 5, (300, 3))
+    >>> mode = np.array(["bus", "car", "train"])[np.argmin(price + rng.gumbel(size=(300, 3)), 1)]
+    >>> frame = pd.DataFrame(price, columns=["price_bus", "price_car", "price_train"])
+    >>> data = ChoiceData.from_wide(
+    ...     frame.assign(mode=mode), choice="mode", alternatives=["bus", "car", "train"],
+    ...     covariates=["price"])
+    >>> model = StickChoiceClassifier(n_warmup=200, n_draws=200, random_state=1).fit(data)
+    >>> bool(model.generic_coefficients()["upper"][0] < 0)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, _RUN, generic=[str, list, tuple])
+
+    scheme = "exact"
+    sticks = "marginal"
+
+    def __init__(
+        self,
+        *,
+        generic: str | Sequence[str] = "all",
+        precision: float | str = "ard",
+        precision_shape: float = 2.0,
+        precision_rate: float | str = "auto",
+        n_chains: int = 4,
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
+        thin: int = 1,
+        until: Mapping[str, float] | None = None,
+        max_seconds: float | None = None,
+        order: str | Sequence = "infer",
+        n_swaps: str | int = "auto",
+        scale: str | None = "standard",
+        random_state: Any = None,
+        n_jobs: int | None = -1,
+        progress: bool | str = "auto",
+        checkpoint: str | os.PathLike | None = None,
+        callbacks: Iterable[Callable] | None = None,
+    ):
+        self.generic = generic
+        self.precision = precision
+        self.precision_shape = precision_shape
+        self.precision_rate = precision_rate
+        self.n_chains = n_chains
+        self.n_warmup = n_warmup
+        self.n_draws = n_draws
+        self.thin = thin
+        self.until = until
+        self.max_seconds = max_seconds
+        self.order = order
+        self.n_swaps = n_swaps
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _binary_model(self) -> ChoiceLogistic:
+        known = hasattr(self, "covariates_")
+        return ChoiceLogistic(
+            n_alternatives=len(self.classes_) if known else 2,
+            generic=self._generic_flags() if known else (),
+            precision=self.precision,
+            shape=self.precision_shape,
+            rate=self._rate(),
+        )
+
+    def _generic_flags(self) -> tuple[bool, ...]:
+        if isinstance(self.generic, str):
+            if self.generic not in ("all", "none"):
+                raise ValueError(
+                    f"generic must be 'all', 'none' or a list of covariates of alternatives; got "
+                    f"{self.generic!r}"
+                )
+            return (self.generic == "all",) * len(self.covariates_)
+        for name in self.generic:
+            if name not in self.covariates_:
+                raise ValueError(
+                    f"generic: {name!r} is no covariate of alternatives; those there are: "
+                    f"{', '.join(self.covariates_) or 'none'}"
+                )
+        return tuple(name in self.generic for name in self.covariates_)
+
+    def fit(
+        self, X: ChoiceData, y: None = None, sample_weight: ArrayLike | None = None
+    ) -> StickChoiceClassifier:
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        X : ChoiceData
+            With what was chosen.
+        y : None
+            Not used: the choices are part of `X`.
+        sample_weight : array of shape (n_choices,), optional
+            The power to which each choice's likelihood is raised.
+
+        Returns
+        -------
+        self
+        """
+        if not isinstance(X, ChoiceData):
+            raise TypeError(
+                f"X must be a pasb.choice.ChoiceData, not {type(X).__name__}: make one with "
+                "ChoiceData.from_wide or ChoiceData.from_long"
+            )
+        if y is not None:
+            raise ValueError("y must be None: ChoiceData holds what was chosen")
+        if X.choice is None:
+            raise ValueError("X does not hold what was chosen: give choice= when it is made")
+        never = ~np.isin(X.alternatives, X.choice)
+        if never.any():
+            raise ValueError(
+                f"nobody chose {X.alternatives[int(np.argmax(never))]!s}: its stick cannot be "
+                "learned; leave that alternative out"
+            )
+        with undone_by_errors(self):
+            self.covariates_, self.chooser_ = list(X.covariates), list(X.chooser_names)
+            self.classes_ = X.alternatives
+            self._generic_flags()
+            super().fit(X.table(), X.choice, sample_weight, X.available)
+        return self
+
+    def _fit_columns(
+        self,
+        table: NDArray[np.float64],
+        categories: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> Table:
+        n, s = len(self.chooser_), len(self.classes_)
+        parts = [Scaling.of(table[:, :n], weights, self.scale)] if n else []
+        available = np.ones((len(table), s), dtype=np.bool_)
+        if self._available is not None:
+            available = self._available
+        for k in range(len(self.covariates_)):  # one scale for all alternatives
+            own = table[:, n + k * s : n + (k + 1) * s]
+            each = np.broadcast_to(weights[:, None], own.shape)[available]
+            one = Scaling.of(own[available][:, None], each, self.scale)
+            parts.append(Scaling(np.repeat(one.centre, s), np.repeat(one.spread, s)))
+        self._scaling = Scaling(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        return LazyRows(table, self._columns)
+
+    def _learned(self) -> dict[str, NDArray]:
+        return {**super()._learned(), "n_chooser": np.array([len(self.chooser_)])}
+
+    def _relearn(self, arrays: dict[str, NDArray]) -> None:
+        n, s = int(arrays["n_chooser"][0]), len(self.classes_)
+        names = [str(name) for name in self.feature_names_in_]
+        suffix = f"[{self.classes_[0]!s}]"
+        if not 0 <= n <= len(names) or (len(names) - n) % s:
+            raise ValueError("the columns are not those of a choice model")
+        self.chooser_ = names[:n]
+        self.covariates_ = [name.removesuffix(suffix) for name in names[n::s]]
+        self._generic_flags()
+        super()._relearn(arrays)
+
+    def _opened(self, X: Any, availability: Any) -> tuple[Any, Any]:
+        """A table and availability from `ChoiceData`; others as they are."""
+        if not isinstance(X, ChoiceData):
+            return X, availability
+        check_is_fitted(self, "draws_")
+        self.check_data(X)
+        return X.table(), X.available if availability is None else availability
+
+    def check_data(self, data: ChoiceData) -> None:
+        """Refuse choices with other alternatives or covariates than those of the fit."""
+        if not np.array_equal(data.alternatives, self.classes_):
+            raise ValueError(
+                f"the alternatives are {', '.join(map(str, data.alternatives))}; the model has "
+                f"{', '.join(map(str, self.classes_))}"
+            )
+        for what, own, known in (
+            ("covariates of alternatives", data.covariates, self.covariates_),
+            ("covariates of choosers", data.chooser_names, self.chooser_),
+        ):
+            if own != known:
+                raise ValueError(
+                    f"the {what} are {', '.join(own) or 'none'}; the model has "
+                    f"{', '.join(known) or 'none'}"
+                )
+
+    def predict_proba(self, X, n_draws=None, availability=None):  # noqa: D102
+        X, availability = self._opened(X, availability)
+        return super().predict_proba(X, n_draws, availability)
+
+    def sample_proba(self, X, n_draws=None, availability=None):  # noqa: D102
+        X, availability = self._opened(X, availability)
+        return super().sample_proba(X, n_draws, availability)
+
+    def predict_frame(self, X, interval=0.9, n_draws=None, availability=None):  # noqa: D102
+        X, availability = self._opened(X, availability)
+        return super().predict_frame(X, interval, n_draws, availability)
+
+    def loo(self, X, y=None, sample_weight=None, *, refit=False, warn=True, availability=None):  # noqa: D102
+        y = X.choice if isinstance(X, ChoiceData) and y is None else y
+        table, availability = self._opened(X, availability)
+        how = {"refit": refit, "warn": warn, "availability": availability}
+        return super().loo(table, y, sample_weight, **how)
+
+    def _fit_again(self, X, y, weights, availability=None):
+        n, s = len(self.chooser_), len(self.classes_)
+        table, each = np.asarray(X, dtype=np.float64), len(self.covariates_)
+        values = table[:, n:].reshape(len(table), each, s).transpose(0, 2, 1)
+        available = np.ones((len(table), s), dtype=np.bool_)
+        if availability is not None:
+            available = availability
+        data = ChoiceData(
+            self.classes_,
+            table[:, :n],
+            self.chooser_,
+            values,
+            self.covariates_,
+            available,
+            np.asarray(y),
+        )
+        return super()._fit_again(data, None, weights)  # type: ignore[arg-type]
+
+    def order_in_words(self, X=None, y=None):  # noqa: D102
+        y = X.choice if isinstance(X, ChoiceData) and y is None else y
+        return super().order_in_words(self._opened(X, None)[0], y)
+
+    def summary(self, interval=0.9, *, orders="top", X=None, y=None):
+        """Coefficients of each stick, as `StickLogisticClassifier.summary` has them.
+
+        Without those of columns that a stick does not see.
+        """
+        y = X.choice if isinstance(X, ChoiceData) and y is None else y
+        table = None if X is None else self._opened(X, None)[0]
+        frame = super().summary(interval, orders=orders, X=table, y=y)
+        n = len(self.chooser_)
+        names = [str(name) for name in self.feature_names_in_[n:]]
+        own = {name: str(self.classes_[k % len(self.classes_)]) for k, name in enumerate(names)}
+        wrapped = data_frame(frame)
+        pairs = zip(wrapped["class"].to_list(), wrapped["feature"].to_list(), strict=True)
+        seen = [own.get(feature, str(label)) == str(label) for label, feature in pairs]
+        out = wrapped.filter(seen).to_native()
+        return out.reset_index(drop=True) if hasattr(out, "reset_index") else out
+
+    def score(self, X, y=None, sample_weight=None):
+        """The share of choices that are predicted."""
+        labels = X.choice if isinstance(X, ChoiceData) and y is None else y
+        return super().score(X, labels, sample_weight)
+
+    def generic_coefficients(self, interval: float = 0.9) -> Any:
+        """Coefficients that all alternatives share, on the scale of the data.
+
+        Parameters
+        ----------
+        interval : float, default=0.9
+            Probability of the credible interval.
+
+        Returns
+        -------
+        pandas DataFrame
+            Columns ``covariate, mean, sd, lower, upper``.
+        """
+        flags = self._generic_flags()
+        names = [name for name, own in zip(self.covariates_, flags, strict=True) if own]
+        draws = np.stack([self.coefficient_draws(name)[:, 0] for name in names], axis=1)
+        lower, upper = np.quantile(draws, tails_of(interval), axis=0)
+        columns = {
+            "covariate": names,
+            "mean": draws.mean(axis=0),
+            "sd": draws.std(axis=0),
+            "lower": lower,
+            "upper": upper,
+        }
+        return native_frame(columns, self._frame_library)
+
+    def coefficient_draws(self, covariate: str) -> NDArray[np.float64]:
+        """Coefficients of a covariate of alternatives on the scale of the data, by draw.
+
+        Returns
+        -------
+        array of shape (n_draws, n_alternatives)
+            NaN where an alternative is the last one of a draw, unless the covariate is generic.
+        """
+        if covariate not in self.covariates_:
+            raise ValueError(
+                f"{covariate!r} is no covariate of alternatives; those of the model: "
+                f"{', '.join(self.covariates_) or 'none'}"
+            )
+        draws, s = self.fitted_.draws, len(self.classes_)
+        coef = draws.parameters["coef"].reshape(-1, s, self._n_columns)
+        own = self.coefficients_of(coef, covariate)
+        if not self.is_generic(covariate):
+            last = draws.order.reshape(-1, s)[:, -1]
+            own[np.arange(len(own)), last] = np.nan
+        return own
+
+    def coefficients_of(self, coef: NDArray[np.float64], covariate: str) -> NDArray[np.float64]:
+        """Those of a covariate among all of draws (draws, alternatives, columns), as a copy."""
+        k, s = self.covariates_.index(covariate), len(self.classes_)
+        columns = len(self.chooser_) + k * s + np.arange(s)
+        return coef[:, np.arange(s), 1 + columns] / self._scaling.spread[columns]
+
+    def is_generic(self, covariate: str) -> bool:
+        """Whether all alternatives share the coefficient of a covariate."""
+        return self._generic_flags()[self.covariates_.index(covariate)]

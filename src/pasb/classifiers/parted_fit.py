@@ -1,0 +1,175 @@
+"""Fit tables that are not held in memory: collections of Dask, Parquet files, mapped arrays."""
+
+from __future__ import annotations
+
+import os
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pasb.classifiers.n_jobs import cores
+from pasb.classifiers.stick_classifier import StickClassifier
+from pasb.covariates.dask_source import DaskSource, is_dask
+from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
+from pasb.covariates.parts import Plan, cut
+from pasb.covariates.prior_scale import MOST_ROWS
+from pasb.covariates.table_sources import ArraySource, ParquetSource, TableSource
+from pasb.engines.parted import PartedEngine, check_problem
+from pasb.engines.row_blocks import RowBlocks
+from pasb.engines.workshop import rows_of_a_part
+from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
+from pasb.posterior.lazy_predict import is_elsewhere
+from pasb.sampling.engine import Engine
+from pasb.sampling.memory import check_room
+from pasb.sampling.problem import Problem, Schedule
+from pasb.sampling.progress import phase
+from pasb.sampling.row_sums import PartedRows, RowSums, digest_of_all
+
+USUAL_LENGTHS = 64, 256  # sweeps of warm-up and draws: most draws are independent of the last
+MOST_VALUES = 10_000  # of labels, beyond which they are no classes
+
+
+class PartedFit(StickClassifier):
+    """A classifier of linear sticks that can leave its rows where they are.
+
+    `fit` does so where `X` is a collection of Dask or a path of Parquet files, and where `engine`
+    says so.
+    """
+
+    engine: Any = "cpu"
+    prior: Any = None
+    _parted = False  # whether the present or last fit was one of rows in parts
+
+    def __sklearn_clone__(self) -> Any:
+        if not self._has_client:
+            return super().__sklearn_clone__()
+        twin = copy(self)  # a client cannot be copied, and need not be
+        twin.engine = RowBlocks(client=self.engine)
+        cloned = super(PartedFit, twin).__sklearn_clone__()
+        cloned.engine = self.engine
+        return cloned
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {**state, "engine": "dask"} if self._has_client else state
+
+    @property
+    def _has_client(self) -> bool:
+        """Whether the engine is the client of a cluster, which cannot be copied."""
+        return not isinstance(self.engine, str | RowBlocks)
+
+    def _usual_lengths(self) -> tuple[int, int]:
+        return USUAL_LENGTHS if self._parted else super()._usual_lengths()
+
+    def _make_engine(self) -> Engine:
+        if self._parted:
+            return PartedEngine(cores(self.n_jobs))
+        return super()._make_engine()
+
+    def _prepare(
+        self, X: Any, y: Any, sample_weight: Any = None, availability: Any = None
+    ) -> tuple[list[Problem], Schedule]:
+        at_hand = isinstance(self.engine, str) and self.engine == "cpu"
+        self._parted = is_elsewhere(X) or not at_hand
+        if not self._parted:
+            return super()._prepare(X, y, sample_weight, availability)
+        self._start_fit()
+        for name, value in (("availability", availability), ("prior", self.prior)):
+            if value is not None:
+                raise ValueError(f"{name} needs rows in memory and engine='cpu'")
+        row_blocks = RowBlocks.of(self.engine)
+        model = self._binary_model()
+        model.check()
+        source = source_of(X, y, sample_weight)
+        workshop = row_blocks.workshop(cores(self.n_jobs))
+        phase("counting rows")
+        lengths = workshop.lengths(source)
+        if not sum(lengths):
+            raise ValueError("X has no rows")
+        parts = cut(lengths, rows_of_a_part(sum(lengths)))
+        phase("looking at the rows")
+        look = united(workshop.looks(source, parts))
+        self._learn_columns(source, look)
+        factors = class_factors(look, self.class_weight)
+        self._scaling = scaling_of(look, factors, self.scale, source.names)
+        self._fixed_orders()  # complains before anything takes time
+        n_chains = self.n_chains * len(self._directions)
+        n_columns = len(source.names) + 1
+        check_room(model, n_columns, len(self.classes_), n_chains, self._lengths()[1])
+        phase("making blocks of rows")
+        plan = Plan(self.classes_, factors, self._scaling, row_blocks.storage)
+        row_sums = workshop.sums(source, parts, plan)
+        return self._problems_of(row_sums), self._schedule(self._run_seed())
+
+    def _learn_columns(self, source: TableSource, look: Look) -> None:
+        """Names of columns and classes, as `predict` wants them."""
+        if len(look.labels) > MOST_VALUES:
+            raise ValueError(
+                f"y has {len(look.labels):,} distinct values, which are too many for classes: is "
+                "it the right column?"
+            )
+        self.classes_ = look.labels
+        self.n_features_in_ = len(source.names)
+        self.__dict__.pop("feature_names_in_", None)
+        if source.has_names:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
+        self._frame_library = "pandas"
+
+    def _problems_of(self, row_sums: RowSums) -> list[Problem]:
+        """The problem of every chain, and what is learned from a few rows."""
+        phase("choosing the prior")
+        self._fit_prior(row_sums.at_most(MOST_ROWS))
+        self._watched = watched_rows(row_sums)
+        digest = "" if self._checkpoint() is None else digest_of_all(row_sums)
+        problem = Problem(
+            rows=PartedRows.over(row_sums, digest),
+            model=self._binary_model(),
+            scheme=self.scheme,
+            augmented=self.sticks == "augmented",
+            n_swaps=self._number_of_swaps(),
+            swaps_only=isinstance(self.order, str) and self.order == "swap",
+        )
+        fixed = self._fixed_orders()
+        each = [
+            replace(problem, direction=direction, fixed_order=fixed[direction])
+            for direction in self._directions
+        ]
+        check_problem(problem)
+        return [problem for problem in each for _ in range(self.n_chains)]
+
+
+def source_of(X: Any, y: Any, sample_weight: Any) -> TableSource:
+    """A table in pieces, from what `fit` was given."""
+    if isinstance(X, TableSource):
+        return X
+    if isinstance(X, str | os.PathLike):
+        for name, value in (("y", y), ("sample_weight", sample_weight)):
+            if not isinstance(value, str) and not (value is None and name != "y"):
+                raise ValueError(
+                    f"{name} must be the name of a column where X is a path; got "
+                    f"{type(value).__name__}"
+                )
+        return ParquetSource(X, y, sample_weight)
+    if is_dask(X):
+        return DaskSource(X, y, sample_weight)
+    if not isinstance(X, np.ndarray):
+        raise ValueError(
+            "engine='blocks' takes arrays, also mapped from a file with numpy.load(..., "
+            f"mmap_mode='r'), Parquet files and collections of Dask, not {type(X).__name__}; "
+            "data frames in memory are for engine='cpu'"
+        )
+    return ArraySource(X, y, sample_weight)
+
+
+def watched_rows(row_sums: RowSums) -> WatchedRows:
+    """The rows that are diagnosed, as `WatchedRows.of` chooses them."""
+    counts = row_sums.counts
+    n = int(counts.sum())
+    chosen = np.unique(np.linspace(0, n - 1, min(MOST_WATCHED, n)).astype(np.int64))
+    ends = np.cumsum(counts)
+    category = np.searchsorted(ends, chosen, side="right")
+    ranks = [chosen[category == s] - (ends[s] - counts[s]) for s in range(len(counts))]
+    inner, _, categories, numbers = row_sums.take(ranks)
+    return WatchedRows(numbers.astype(np.int64), inner, categories)

@@ -1,0 +1,175 @@
+"""What ``pasb report`` does."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rich.markup import escape
+
+from pasb.cli import printing
+from pasb.cli.failures import UsageError
+from pasb.cli.model_parts import ModelParts, load_parts
+from pasb.cli.saving import check_writable
+from pasb.covariates.class_labels import class_labels
+from pasb.covariates.column_plans import same_number
+from pasb.covariates.encoder_file import encoder_of_numbers
+from pasb.covariates.table_reading import read_table
+from pasb.covariates.tables import Problems, count, need_columns
+from pasb.report import ModelReport
+
+
+class LabelledRows(NamedTuple):
+    """Rows of a file that have a label, as the model takes them."""
+
+    X: Any
+    labels: NDArray
+    left_out: int
+
+
+def report_file(
+    model_path: Path,
+    data: Path | None,
+    out: Path,
+    *,
+    target: str | None = None,
+    train: Path | None = None,
+    title: str | None = None,
+    interval: float = 0.9,
+    encoding: str = "utf-8",
+    force: bool = False,
+) -> None:
+    """Write a report on a saved model, looked at with the rows of a file."""
+    if not 0 < interval < 1:
+        raise UsageError(f"--interval must lie between 0 and 1, not {interval}")
+    if train is not None and data is None:
+        raise UsageError("--train is what to compare on; name the rows to look at with --data")
+    check_writable(out, force, [path for path in (model_path, data, train) if path is not None])
+    parts = load_parts(model_path)
+    console = printing.console()
+    rows = learned = None
+    model = _whole(parts)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        if data is not None:
+            rows, target = _labelled(data, parts, target, encoding)
+        if train is not None:
+            learned, _ = _labelled(train, parts, target, encoding)
+        report = ModelReport(
+            model,
+            None if rows is None else rows.X,
+            None if rows is None or not len(rows.labels) else rows.labels,
+            train=None if learned is None else (learned.X, learned.labels),
+            title=title or f"Report on {model_path.name}",
+            interval=interval,
+            command=_command(model_path, data, out, target, train),
+        )
+    report.write_html(out)
+    for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
+        console.print(f"[bold yellow]Note:[/bold yellow] {escape(text)}")
+    if rows is not None and rows.left_out:
+        told = f"{count(rows.left_out, 'row')} of {data} without a label left out; rows of the "
+        console.print(f"[bold yellow]Note:[/bold yellow] {escape(told)}report count without them.")
+    told_of(console, report, out)
+
+
+def told_of(console: Any, report: ModelReport, out: Path) -> None:
+    """Say in a line or two what the report says, and where it is."""
+    scores = report.facts.get("scores")
+    if scores:
+        console.print(
+            f"On {report.facts['data']['rows']:,} rows: error {scores['error']:.2%}, log loss "
+            f"{scores['log_loss']:.4f}, calibration error {scores['calibration']:.3f}"
+        )
+        if report.facts["data"]["seen"]:
+            console.print("These look like the rows of the fit; scores on new rows are worse.")
+    console.print(f"The report is in [bold]{escape(str(out))}[/bold]: open it in a browser.")
+
+
+def _whole(parts: ModelParts) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    if parts.encoder is None:
+        return parts.classifier
+    return Pipeline([("encoder", parts.encoder), ("classifier", parts.classifier)])
+
+
+def _labelled(
+    path: Path, parts: ModelParts, target: str | None, encoding: str
+) -> tuple[LabelledRows, str | None]:
+    """Rows of a file and their labels, and the column that these are in."""
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    table = read_table(path, encoding)
+    model = parts.classifier
+    encoder = parts.encoder
+    if encoder is None:
+        if not hasattr(model, "feature_names_in_") and model.n_features_in_:
+            raise UsageError(
+                "the model was fitted to an array without column names; use model.report(X, y) "
+                "in Python"
+            )
+        encoder = encoder_of_numbers([str(n) for n in getattr(model, "feature_names_in_", ())])
+    problems = Problems(str(path))
+    used = set(encoder.need(list(table.columns), problems))
+    if target is not None:
+        need_columns(list(table.columns), [target], problems)
+    problems.raise_any()
+    if target is None:
+        target = _target(table, used, model.classes_, path)
+    labels, gaps = class_labels(table[target])
+    texts = np.array([_known(str(label), model.classes_) for label in labels.tolist()])
+    if gaps.all():
+        raise UsageError(f"{path}: column {target!r} holds no label")
+    wrong = sorted(set(texts[~gaps].tolist()) - {str(label) for label in model.classes_})
+    if wrong:
+        shown = ", ".join(map(str, model.classes_[:8])) + (
+            " ..." if len(model.classes_) > 8 else ""
+        )
+        raise UsageError(
+            f"{path}: column {target!r} holds {wrong[0]!r}, which is not a class of the model "
+            f"({shown})"
+        )
+    rows = table[~gaps].drop(columns=target).reset_index(drop=True)
+    X: Any = rows
+    if parts.encoder is None:
+        X = encoder.encode(rows)[0]
+        if hasattr(model, "feature_names_in_"):
+            X = pd.DataFrame(X, columns=list(model.feature_names_in_))
+    return LabelledRows(X, texts[~gaps], int(gaps.sum())), target
+
+
+def _known(word: str, classes: NDArray) -> str:
+    return word if word in {str(label) for label in classes} else same_number(word)
+
+
+def _target(table: pd.DataFrame, used: set[str], classes: NDArray, path: Path) -> str:
+    """The one column that holds nothing but classes of the model."""
+    known = {str(label) for label in classes}
+    found = []
+    for name in table.columns:
+        if name in used:
+            continue
+        labels, gaps = class_labels(table[name])
+        words = {_known(str(label), classes) for label in labels[~gaps].tolist()}
+        if words and words <= known:
+            found.append(str(name))
+    if len(found) == 1:
+        return found[0]
+    which = "several columns hold" if found else "no column holds"
+    raise UsageError(f"{path}: {which} the classes of the model; name the right one with --target")
+
+
+def _command(
+    model: Path, data: Path | None, out: Path, target: str | None, train: Path | None
+) -> str:
+    parts = ["pasb", "report", model.name]
+    for option, value in (("--data", data), ("--train", train)):
+        parts += [] if value is None else [option, value.name]
+    parts += [] if target is None else ["--target", target]
+    return shlex.join([*parts, "--out", out.name])

@@ -1,0 +1,347 @@
+"""Tables of choices: covariates of choosers and of alternatives, availability, and what was chosen.
+
+Choice modellers have them in one of two formats. *Wide*: a row for each choice, with a column for
+each covariate of each alternative. *Long*: a row for each alternative of each choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.covariates.frame_input import data_frame
+
+
+@dataclass(frozen=True, eq=False)
+class ChoiceData:
+    """Choices among alternatives.
+
+    Make one by `from_wide` or `from_long`.
+
+    Attributes
+    ----------
+    alternatives : array of shape (n_alternatives,)
+        Sorted labels.
+    chooser : array of shape (n_choices, n_chooser)
+        Covariates of choosers, or of choices.
+    chooser_names : list of str
+    values : array of shape (n_choices, n_alternatives, n_covariates)
+        Covariates of alternatives; those of alternatives that are not available do not matter.
+    covariates : list of str
+        Names of the covariates of alternatives.
+    available : boolean array of shape (n_choices, n_alternatives)
+    choice : array of shape (n_choices,) or None
+        The label of the alternative that was chosen, where that is known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> trips = pd.DataFrame({
+    ...     "mode": ["bus", "car", "car"], "income": [20.0, 50.0, 35.0],
+    ...     "price_bus": [2.0, 2.5, 2.0], "price_car": [5.0, 4.0, 4.5], "has_car": [1, 1, 1],
+    ... })
+    >>> data = ChoiceData.from_wide(
+    ...     trips, choice="mode", alternatives=["bus", "car"], covariates=["price"],
+    ...     chooser=["income"], availability={"car": "has_car"},
+    ... )
+    >>> list(data.table().columns)
+    ['income', 'price[bus]', 'price[car]']
+    >>> data.changed("price", "car", factor=2).table()["price[car]"].tolist()
+    [10.0, 8.0, 9.0]
+    """
+
+    alternatives: NDArray
+    chooser: NDArray[np.float64]
+    chooser_names: list[str]
+    values: NDArray[np.float64]
+    covariates: list[str]
+    available: NDArray[np.bool_]
+    choice: NDArray | None = None
+
+    def __post_init__(self) -> None:
+        missing = ~np.isfinite(self.values) & self.available[:, :, None]
+        if missing.any():
+            row, alternative, covariate = (int(k) for k in np.argwhere(missing)[0])
+            raise ValueError(
+                f"{self.covariates[covariate]} of {self.alternatives[alternative]!s} is missing in "
+                f"choice {row + 1}, where that alternative is available"
+            )
+        missing = ~np.isfinite(self.chooser)
+        if missing.any():
+            row, covariate = (int(k) for k in np.argwhere(missing)[0])
+            raise ValueError(f"{self.chooser_names[covariate]} is missing in choice {row + 1}")
+        if self.choice is not None:
+            wrong = ~np.isin(self.choice, self.alternatives)
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"choice {row + 1} is {self.choice[row]!s}, which is not among the "
+                    f"alternatives: {', '.join(map(str, self.alternatives))}"
+                )
+
+    def __repr__(self) -> str:
+        text = f"{len(self)} choices among {', '.join(map(str, self.alternatives))}"
+        for what, names in (("alternatives", self.covariates), ("choosers", self.chooser_names)):
+            text += f"; covariates of {what}: {', '.join(names) or 'none'}"
+        return f"ChoiceData({text})"
+
+    def __len__(self) -> int:
+        return len(self.available)
+
+    @classmethod
+    def from_wide(
+        cls,
+        frame: Any,
+        *,
+        alternatives: Sequence,
+        covariates: Sequence[str] | Mapping[str, Mapping] = (),
+        chooser: Sequence[str] = (),
+        choice: str | None = None,
+        availability: Mapping | str | None = None,
+        pattern: str = "{covariate}_{alternative}",
+    ) -> ChoiceData:
+        """From a table with a row for each choice.
+
+        Parameters
+        ----------
+        frame : data frame
+        alternatives : sequence of labels
+        covariates : sequence of str, or dict of dicts
+            Covariates of alternatives. Their columns are named by `pattern`, or listed:
+            ``{"price": {"bus": "fare", "car": "cost_car"}}``; an alternative that a list leaves
+            out has a zero there.
+        chooser : sequence of str
+            Columns with covariates of the chooser.
+        choice : str, optional
+            The column with the label of the chosen alternative.
+        availability : dict or str, optional
+            The column that says whether an alternative is available, for each alternative that is
+            not always; or the pattern of these columns, such as ``"{alternative}_av"``.
+        pattern : str, default="{covariate}_{alternative}"
+        """
+        labels, table = np.unique(np.asarray(list(alternatives))), _Table(frame)
+        names = list(covariates)
+        values = np.zeros((table.n_rows, len(labels), len(names)))
+        for k, covariate in enumerate(names):
+            for j, label in enumerate(labels.tolist()):
+                if isinstance(covariates, Mapping):
+                    column = covariates[covariate].get(label)
+                else:
+                    column = pattern.format(covariate=covariate, alternative=label)
+                if column is not None:
+                    values[:, j, k] = table.numbers(column)
+        available = np.ones(values.shape[:2], dtype=np.bool_)
+        for j, label in enumerate(labels.tolist()):
+            if isinstance(availability, str):
+                column = availability.format(alternative=label)
+            else:
+                column = (availability or {}).get(label)
+            if column is not None:
+                available[:, j] = table.flags(column)
+        return cls(
+            labels,
+            table.columns(chooser),
+            [str(name) for name in chooser],
+            values,
+            [str(name) for name in names],
+            available,
+            None if choice is None else table.labels(choice),
+        )
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: Any,
+        *,
+        case: str,
+        alternative: str,
+        covariates: Sequence[str] = (),
+        chooser: Sequence[str] = (),
+        choice: str | None = None,
+    ) -> ChoiceData:
+        """From a table with a row for each alternative of each choice.
+
+        Parameters
+        ----------
+        frame : data frame
+        case : str
+            The column that tells choices apart; they stay in the order of their first rows.
+        alternative : str
+            The column with the label of the alternative. One that a choice does not list is not
+            available to it.
+        covariates : sequence of str
+            Columns with covariates of alternatives.
+        chooser : sequence of str
+            Columns that are the same in all rows of a choice.
+        choice : str, optional
+            The column that is true or 1 in the row of the alternative that was chosen.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({
+        ...     "trip": [1, 1, 2, 2, 2], "mode": ["bus", "car", "bus", "car", "walk"],
+        ...     "price": [2, 5, 2, 4, 0], "chosen": [1, 0, 0, 0, 1],
+        ... })
+        >>> data = ChoiceData.from_long(
+        ...     rows, case="trip", alternative="mode", covariates=["price"], choice="chosen")
+        >>> data.choice.tolist(), data.available.tolist()
+        (['bus', 'walk'], [[True, True, False], [True, True, True]])
+        """
+        table = _Table(frame)
+        cases, of_alternative = table.labels(case), table.labels(alternative)
+        _, first, number = np.unique(cases, return_index=True, return_inverse=True)
+        place = np.argsort(np.argsort(first))[number]  # in the order of first rows
+        labels, which = np.unique(of_alternative, return_inverse=True)
+        n = len(first)
+        rows_of = np.zeros((n, len(labels)), dtype=np.int64)
+        np.add.at(rows_of, (place, which), 1)
+        if (rows_of > 1).any():
+            i, j = (int(k) for k in np.argwhere(rows_of > 1)[0])
+            shown = cases[np.sort(first)[i]]
+            raise ValueError(f"{case} {shown!s} has two rows for {labels[j]!s}")
+        values = np.full((n, len(labels), len(covariates)), np.nan)
+        values[place, which] = table.columns(covariates)
+        own = table.columns(chooser)
+        head = own[np.sort(first)]
+        differs = ~((own == head[place]) | (np.isnan(own) & np.isnan(head[place])))
+        if differs.any():
+            i, j = (int(k) for k in np.argwhere(differs)[0])
+            raise ValueError(
+                f"{chooser[j]} differs between the rows of {case} {cases[i]!s}: it belongs to "
+                "covariates, not to chooser"
+            )
+        chosen = None
+        if choice is not None:
+            flags = table.flags(choice)
+            counts = np.bincount(place, flags, n)
+            if (counts != 1).any():
+                i = int(np.argmax(counts != 1))
+                shown, times = cases[np.sort(first)[i]], int(counts[i])
+                raise ValueError(f"{case} {shown!s} has {times} chosen alternatives instead of 1")
+            chosen = np.empty(n, dtype=labels.dtype)
+            chosen[place[flags]] = of_alternative[flags]
+        names = [str(name) for name in covariates], [str(name) for name in chooser]
+        return cls(labels, head, names[1], values, names[0], rows_of > 0, chosen)
+
+    def table(self) -> Any:
+        """Everything as one pandas data frame, with columns such as ``price[car]``.
+
+        Covariates of alternatives that are not available are filled with an average, for they
+        do not matter.
+        """
+        import pandas as pd
+
+        columns = dict(zip(self.chooser_names, self.chooser.T, strict=True))
+        for k, name in enumerate(self.covariates):
+            own = self.values[:, :, k]
+            mean = own[self.available].mean() if self.available.any() else 0.0
+            filled = np.where(self.available, own, mean)
+            for j, label in enumerate(self.alternatives):
+                columns[f"{name}[{label!s}]"] = filled[:, j]
+        return pd.DataFrame(columns)
+
+    def number_of(self, alternative: Any) -> int:
+        """The number of an alternative; a ValueError lists those there are."""
+        found = np.flatnonzero(self.alternatives == alternative)
+        if not len(found):
+            listed = ", ".join(map(str, self.alternatives))
+            raise ValueError(f"{alternative!r} is not among the alternatives: {listed}")
+        return int(found[0])
+
+    def covariate_number(self, covariate: str) -> int:
+        """The number of a covariate of alternatives; a ValueError lists those there are."""
+        if covariate not in self.covariates:
+            listed = ", ".join(self.covariates) or "none"
+            raise ValueError(
+                f"{covariate!r} is no covariate of alternatives; those of the model: {listed}"
+            )
+        return self.covariates.index(covariate)
+
+    def changed(
+        self,
+        covariate: str,
+        alternative: Any = None,
+        *,
+        factor: float = 1.0,
+        add: float = 0.0,
+        value: float | ArrayLike | None = None,
+    ) -> ChoiceData:
+        """The same choices where a covariate of one alternative, or of all, is another one."""
+        k = self.covariate_number(covariate)
+        j: Any = slice(None) if alternative is None else self.number_of(alternative)
+        values = self.values.copy()
+        values[:, j, k] = values[:, j, k] * factor + add if value is None else value
+        return replace(self, values=values)
+
+    def without(self, *alternatives: Any) -> ChoiceData:
+        """The same choices where some alternatives are not available; nothing is known as chosen.
+
+        Choices that would have nothing left are an error that names the first.
+        """
+        available = self.available.copy()
+        for alternative in alternatives:
+            available[:, self.number_of(alternative)] = False
+        nothing = ~available.any(axis=1)
+        if nothing.any():
+            raise ValueError(
+                f"without {', '.join(map(str, alternatives))}, choice "
+                f"{int(np.argmax(nothing)) + 1} has nothing left; take such choices out first"
+            )
+        return replace(self, available=available, choice=None)
+
+    def take(self, rows: Any) -> ChoiceData:
+        """Some of the choices: a mask, a slice or their numbers."""
+        return replace(
+            self,
+            chooser=self.chooser[rows],
+            values=self.values[rows],
+            available=self.available[rows],
+            choice=None if self.choice is None else self.choice[rows],
+        )
+
+
+class _Table:
+    """Columns of a data frame of any library, with errors that name them."""
+
+    def __init__(self, frame: Any):
+        self.frame = data_frame(frame)
+        if self.frame is None:
+            raise TypeError(f"frame must be a data frame, not {type(frame).__name__}")
+        self.n_rows = len(self.frame)
+
+    def labels(self, column: str) -> NDArray:
+        if column not in self.frame.columns:
+            raise ValueError(
+                f"there is no column {column!r}; the columns are {', '.join(self.frame.columns)}"
+            )
+        values = self.frame[column].to_numpy()
+        return values.astype(str) if values.dtype == object else values
+
+    def numbers(self, column: str) -> NDArray[np.float64]:
+        try:
+            return self.labels(column).astype(np.float64)
+        except ValueError as error:
+            if column not in self.frame.columns:
+                raise
+            raise ValueError(f"column {column!r} does not hold numbers: {error}") from None
+
+    def columns(self, names: Sequence[str]) -> NDArray[np.float64]:
+        out = np.empty((self.n_rows, len(names)))
+        for k, name in enumerate(names):
+            out[:, k] = self.numbers(name)
+        return out
+
+    def flags(self, column: str) -> NDArray[np.bool_]:
+        values = self.numbers(column)
+        wrong = (values != 0) & (values != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"column {column!r} must hold True and False, or 1 and 0; row {row + 1} does not"
+            )
+        return values == 1

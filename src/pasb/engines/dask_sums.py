@@ -1,0 +1,244 @@
+"""Parts on the workers of a Dask cluster: every pass is a tree of tasks.
+
+A part is the result of a task that loads it, from its file or its collection. It is not scattered,
+so when a worker is lost the scheduler has its parts made again elsewhere. Every task is a pure
+function of a part and the requests, and sums are taken in a tree that depends on the number of
+parts alone. So the draws are the same, bit by bit, for any number of workers of one kind, and
+whatever happens to them. Requests travel as the result of a task too, once for each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
+from itertools import count
+from time import monotonic, sleep
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.row_requests import Answer, Stacked, answered
+from pasb.covariates.dask_source import DaskPiece, DaskSource
+from pasb.covariates.free_memory import in_words
+from pasb.covariates.part_scan import Look, looked_at
+from pasb.covariates.parts import Part, Plan, Raw, Segment, gathered, prepared
+from pasb.covariates.table_sources import ArrayPiece, TableSource
+from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows
+from pasb.errors import EngineError
+from pasb.numerics.part_tree import reduced
+from pasb.sampling.row_sums import RowSums, all_added
+
+PATIENCE = 120.0  # seconds without any worker
+A_LOOK = 2.0  # seconds between looks at a cluster that does not answer
+RETRIES = 3  # of a task whose workers died four times
+ROOM = 4  # times its size that a worker needs for a part while it makes it
+
+
+class DaskCluster:
+    """A client, watched: what goes wrong with the cluster becomes an `EngineError`."""
+
+    def __init__(self, client: Any):
+        if getattr(client, "asynchronous", False):
+            raise EngineError("engine: a Client with asynchronous=True cannot be waited for")
+        self.client = client
+        self.token, self.numbers = uuid4().hex[:12], count()
+        self.check()
+
+    def check(self) -> None:
+        """Refuse a client that is closed."""
+        if self.client.status != "running":
+            raise EngineError(
+                f"engine: the Dask client is {self.client.status}: connect again with "
+                "dask.distributed.Client(...)"
+            )
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """A task with a name of its own."""
+        key = f"pasb-{function.__name__}-{self.token}-{next(self.numbers)}"
+        try:
+            return self.client.submit(function, *arguments, key=key, pure=False)
+        except Exception as error:
+            raise self._lost(error) from error
+
+    def compute(self, values: list[Any]) -> list[Any]:
+        """Futures of delayed values."""
+        self.check()
+        return self.client.compute(values)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """The results of some tasks."""
+        return [self.result(future) for future in futures]
+
+    def result(self, future: Any) -> Any:
+        """The result of a task, however long it takes, unless nobody works on it."""
+        seen, retries = monotonic(), 0
+        while True:
+            try:
+                return future.result(timeout=A_LOOK)
+            except TimeoutError:
+                if future.done():
+                    continue
+                if self._n_workers() > 0:
+                    seen = monotonic()
+                elif monotonic() - seen > PATIENCE:
+                    raise EngineError(
+                        f"the Dask cluster has had no worker for {PATIENCE:.0f} s: start some, and "
+                        f"fit again. {RESUME}"
+                    ) from None
+            except (CancelledError, Exception) as error:
+                # what a task raised is its own; all else is the cluster's
+                killed = type(error).__name__ == "KilledWorker"
+                if future.status == "error" and not killed:
+                    raise
+                if not killed or retries == RETRIES:
+                    raise self._lost(error) from error
+                retries += 1
+                self.client.retry([future])
+                sleep(A_LOOK)
+
+    def _n_workers(self) -> int:
+        if self.client.status not in ("running", "connecting"):
+            raise self._lost(ConnectionError(self.client.status))
+        if self.client.status == "connecting":
+            return 0
+        try:
+            return len(self.client.scheduler_info(n_workers=-1)["workers"])
+        except (OSError, CancelledError, TimeoutError) as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: BaseException) -> EngineError:
+        if type(error).__name__ == "KilledWorker":
+            return EngineError(
+                f"workers of the Dask cluster died again and again at the same task ({error}). "
+                f"They may have too little memory. {RESUME}"
+            )
+        words = [type(error).__name__, *str(error).splitlines()[:1]]
+        return EngineError(f"the Dask scheduler was lost ({': '.join(words)}). {RESUME}")
+
+
+RESUME = "With a checkpoint, the same call continues from it with the same draws."
+
+
+class DaskWorkshop(Workshop):
+    """Tasks of a cluster."""
+
+    def __init__(self, client: Any):
+        self.cluster = DaskCluster(client)
+
+    def lengths(self, source: TableSource) -> list[int]:  # noqa: D102
+        known = source.lengths()
+        if known is None:
+            assert isinstance(source, DaskSource)
+            known = self.cluster.gather(self.cluster.compute(source.delayed_lengths()))
+        return known
+
+    def looks(self, source: TableSource, parts: Cut) -> list[Look]:  # noqa: D102
+        import dask
+
+        names = source.names if source.has_names else None
+        raws = self._raws(source)
+        look = dask.delayed(_look, pure=True)
+        first = first_rows(parts).tolist()
+        delayed = [
+            look(part, [raws[one.piece] for one in part], names, row)
+            for part, row in zip(parts, first, strict=True)
+        ]
+        return self.cluster.gather(self.cluster.compute(delayed))
+
+    def sums(self, source: TableSource, parts: Cut, plan: Plan) -> DaskSums:  # noqa: D102
+        import dask
+
+        self._check_room(source, parts, plan)
+        raws = self._raws(source)
+        make, shared = dask.delayed(_make, pure=True), dask.delayed(plan, pure=True)
+        futures = self.cluster.compute(
+            [make(part, [raws[one.piece] for one in part], shared) for part in parts]
+        )
+        bounds = self.cluster.gather([self.cluster.submit(_bounds, part) for part in futures])
+        return DaskSums(self.cluster, futures, bounds, len(source.names) + 1, first_rows(parts))
+
+    def _raws(self, source: TableSource) -> list[Any]:
+        """The rows of every piece, as delayed values."""
+        import dask
+
+        pieces = [source.piece(k) for k in range(source.n_pieces)]
+        if any(isinstance(piece, ArrayPiece) for piece in pieces):
+            raise EngineError(
+                "engine='dask' does not send rows to the workers, which load them themselves: fit "
+                "a Dask array or data frame, or Parquet files; or use engine='blocks'"
+            )
+        load = dask.delayed(_load, pure=True)
+        return [
+            piece.delayed() if isinstance(piece, DaskPiece) else load(piece) for piece in pieces
+        ]
+
+    def _check_room(self, source: TableSource, parts: Cut, plan: Plan) -> None:
+        """Refuse a part that no worker has memory for."""
+        workers = self.cluster.client.scheduler_info(n_workers=-1)["workers"].values()
+        limits = [w["memory_limit"] for w in workers if w.get("memory_limit")]
+        size = max(sum(one.stop - one.start for one in part) for part in parts)
+        needed = ROOM * bytes_needed(size, len(source.names), plan.dtype)
+        if limits and needed > max(limits):
+            raise EngineError(
+                f"a part of {size:,} rows takes up to {in_words(needed)} while it is made, and no "
+                f"worker may use more than {in_words(max(limits))}: give workers more memory, or "
+                "use fewer columns"
+            )
+
+
+def _load(piece: Any) -> Raw:
+    return piece.load()
+
+
+def _look(part: list[Segment], raws: list[Raw], names: list[str] | None, first_row: int) -> Look:
+    return looked_at(gathered([Segment(*one) for one in part], raws), names, first_row)
+
+
+def _make(part: list[Segment], raws: list[Raw], plan: Plan) -> Part:
+    return prepared(gathered([Segment(*one) for one in part], raws), plan)
+
+
+def _bounds(part: Part) -> NDArray[np.int64]:
+    return part.bounds
+
+
+def _asked(asked: list[Stacked], link: tuple[Any, ...]) -> tuple[list[Stacked], tuple[Any, ...]]:
+    return asked, link
+
+
+def _answer(part: Part, task: tuple[list[Stacked], tuple[Any, ...]]) -> list[Answer]:
+    asked, link = task
+    return answered(part.rows(), link, asked)
+
+
+class DaskSums(RowSums):
+    """Parts on workers."""
+
+    def __init__(
+        self,
+        cluster: DaskCluster,
+        parts: Sequence[Any],
+        bounds: Sequence[NDArray[np.int64]],
+        n_columns: int,
+        first: NDArray[np.int64],
+    ):
+        super().__init__(bounds, n_columns, first)
+        self.cluster, self.parts = cluster, list(parts)
+
+    def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:  # noqa: D102
+        self.cluster.check()
+        submit = self.cluster.submit
+        tasks = [submit(function, *pair) for pair in zip(self.parts, arguments, strict=True)]
+        return self.cluster.gather(tasks)
+
+    def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
+        submit = self.cluster.submit
+        task = submit(_asked, asked, link)
+        answers = [submit(_answer, part, task) for part in self.parts]
+        return self.cluster.result(reduced(answers, lambda some: submit(all_added, list(some))))
+
+    def close(self) -> None:
+        """Let the workers forget the parts."""
+        self.parts = []

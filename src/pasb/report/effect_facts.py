@@ -1,0 +1,186 @@
+"""What the leading covariates do to class probabilities, with intervals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pasb.covariates.column_plans import CategoryPlan
+from pasb.effects import avg_comparisons, predictions
+from pasb.report.evaluated import Evaluated, rows_of
+
+MOST_TERMS = 8
+FIRST_LOOK = (80, 60)  # rows and draws by which covariates are ranked
+SECOND_LOOK = (500, 400)  # rows and draws of what is shown
+MOST_CURVES = 3
+CURVE_POINTS = 15
+CURVE_LOOK = (200, 200)
+MOST_LEVELS = 12  # of a covariate with levels that are looked at
+MOST_COLUMNS = 400  # that are looked at
+
+
+class Change(NamedTuple):
+    """Two settings of some columns, the same for every row."""
+
+    term: str
+    words: str
+    low: dict[str, float]
+    high: dict[str, float]
+
+
+class _View(NamedTuple):
+    """The table whose columns are changed, the model that takes it, and names for people."""
+
+    model: Any
+    table: Any
+    names: dict[str, str]  # of a column, as people know it
+    columns: dict[str, NDArray[np.float64]]
+    plans: tuple[CategoryPlan, ...] = ()
+
+    @classmethod
+    def of(cls, evaluated: Evaluated) -> _View:
+        subject = evaluated.subject
+        model, table = subject.classifier, evaluated.columns
+        if hasattr(model, "formula"):
+            frame = pd.DataFrame({name: np.asarray(table[name]) for name in model.covariates_})
+            held = [name for name in model.covariates_ if frame[name].dtype.kind in "iufb"]
+            numeric = {name: frame[name].to_numpy(float) for name in held}
+            return cls(model, table, {name: name for name in numeric}, numeric)
+        array = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+        given = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        own = given or [f"x{v}" for v in range(array.shape[1])]
+        names = dict(zip(own, subject.feature_names(), strict=True))
+        columns = {name: array[:, v] for v, name in enumerate(own)}
+        encoder = None if subject.before is None else subject.before.steps[0][1]
+        plans = [p for p in getattr(encoder, "plans_", ()) if isinstance(p, CategoryPlan)]
+        known = tuple(p for p in plans if set(p.outputs) <= set(names.values()))
+        return cls(
+            model, pd.DataFrame(array, columns=given) if given else array, names, columns, known
+        )
+
+
+def effect_facts(evaluated: Evaluated, interval: float) -> dict[str, Any]:
+    """Average changes of class probabilities, for the covariates with the largest ones."""
+    view = _View.of(evaluated)
+    changes = _changes(view)
+    if not changes:
+        return {"terms": [], "curves": [], "n_changes": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of numbers beyond those of a few rows
+        sizes = [np.abs(_effect(view, change, FIRST_LOOK, 0.9)[0]).max() for change in changes]
+        leading = [changes[k] for k in np.argsort(-np.array(sizes), kind="stable")[:MOST_TERMS]]
+        found = [(change, _effect(view, change, SECOND_LOOK, interval)) for change in leading]
+        found.sort(key=lambda one: -float(np.abs(one[1][0]).max()))
+        plain = [change.term for change, _ in found if len(change.low) == 1]
+        curves = [_curve(view, name, interval) for name in plain if _is_curve(view, name)]
+    rows = len(_rows(view, SECOND_LOOK[0]))
+    return {
+        "interval": interval,
+        "rows": rows,
+        "n_changes": len(changes),
+        "n_columns": len(view.columns),
+        "terms": [
+            {
+                "term": view.names.get(change.term, change.term),
+                "change": change.words,
+                "estimate": estimate.tolist(),
+                "lower": lower.tolist(),
+                "upper": upper.tolist(),
+            }
+            for change, (estimate, lower, upper) in found
+        ],
+        "curves": curves[:MOST_CURVES],
+    }
+
+
+def _changes(view: _View) -> list[Change]:
+    """From a standard deviation below the mean to one above; between the levels of others."""
+    found, of_plans = [], set()
+    own = {shown: name for name, shown in view.names.items()}
+    for plan in view.plans:
+        of_plans |= {own[shown] for shown in plan.outputs}
+        found += _of_levels(plan, own)
+    for name, values in list(view.columns.items())[:MOST_COLUMNS]:
+        if name in of_plans or view.names[name].endswith(" (missing)"):
+            continue
+        distinct = np.unique(values)
+        if len(distinct) < 2:
+            continue
+        low, high = values.mean() - values.std(), values.mean() + values.std()
+        if len(distinct) == 2:
+            low, high = distinct
+        words = f"{low:.3g} → {high:.3g}"
+        found.append(Change(name, words, {name: float(low)}, {name: float(high)}))
+    return found
+
+
+def _of_levels(plan: CategoryPlan, own: dict[str, str]) -> list[Change]:
+    """From the most frequent level to each other one, in one-hot columns."""
+    levels, outputs = plan.all_levels, [own[shown] for shown in plan.outputs]
+    rows = np.eye(len(levels))[:, -len(outputs) :]
+    base = int(np.argmax(plan.shares))
+
+    def setting(k: int) -> dict[str, float]:
+        return dict(zip(outputs, rows[k].tolist(), strict=True))
+
+    others = [k for k in range(len(levels)) if k != base][:MOST_LEVELS]
+    return [
+        Change(plan.name, f"{levels[base]} → {levels[k]}", setting(base), setting(k))
+        for k in others
+    ]
+
+
+def _rows(view: _View, most: int) -> Any:
+    n = len(view.table)
+    return rows_of(view.table, np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)))
+
+
+def _effect(
+    view: _View, change: Change, look: tuple[int, int], interval: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and interval of the change of each class probability."""
+    found = avg_comparisons(
+        view.model,
+        _rows(view, look[0]),
+        profile=(change.low, change.high),
+        n_draws=_number(view, look[1]),
+        interval=interval,
+    )
+    return tuple(np.asarray(found[name]) for name in ("estimate", "lower", "upper"))  # type: ignore[return-value]
+
+
+def _is_curve(view: _View, name: str) -> bool:
+    return name in view.columns and len(np.unique(view.columns[name])) > 5
+
+
+def _curve(view: _View, name: str, interval: float) -> dict[str, Any]:
+    """Class probabilities along a covariate, averaged over rows."""
+    values = view.columns[name]
+    low, high = np.quantile(values, (0.01, 0.99))
+    points = np.linspace(low, high, CURVE_POINTS)
+    asked: Mapping[str, Any] = {name: points}
+    found = predictions(
+        view.model,
+        _rows(view, CURVE_LOOK[0]),
+        variables=asked,
+        by=True,
+        n_draws=_number(view, CURVE_LOOK[1]),
+        interval=interval,
+    )
+    shape = CURVE_POINTS, -1
+    lines = {k: np.asarray(found[k]).reshape(shape) for k in ("estimate", "lower", "upper")}
+    return {
+        "term": view.names.get(name, name),
+        "value": points.tolist(),
+        **{key: line.T.tolist() for key, line in lines.items()},
+    }
+
+
+def _number(view: _View, most: int) -> int:
+    draws = view.model.fitted_.draws
+    return min(most, draws.n_chains * draws.n_draws)

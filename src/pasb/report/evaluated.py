@@ -1,0 +1,138 @@
+"""The rows a report is about, and what the model says of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pasb.plots.subject import Subject
+from pasb.posterior.fitted import Fitted
+
+NUMBERS = 4e7  # probabilities that are worked out at most; fewer draws where rows are many
+FEWEST_DRAWS = 200
+SEEN = 0.5  # share of the watched training rows found again, from which rows count as training rows
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """A fitted model and some rows, with their probabilities.
+
+    Attributes
+    ----------
+    subject : Subject
+    X : table
+        As a user passes it, but only the rows that are looked at.
+    columns : table
+        The same as the classifier sees it.
+    category : integer array of shape (n_rows,) or None
+        True classes by number; None where they are not known.
+    row : integer array of shape (n_rows,)
+        Numbers of the rows in the table that was passed.
+    n_given : int
+        Rows of that table.
+    proba : array of shape (n_rows, n_classes)
+    n_draws : int
+        Draws that the probabilities average over.
+    seen : bool
+        Whether these rows look like those of the fit.
+    """
+
+    subject: Subject
+    X: Any
+    columns: Any
+    category: NDArray[np.int64] | None
+    row: NDArray[np.int64]
+    n_given: int
+    proba: NDArray[np.float64]
+    n_draws: int
+    seen: bool
+
+    @property
+    def fitted(self) -> Fitted:
+        """What was fitted."""
+        return self.subject.classifier.fitted_
+
+    @property
+    def classes(self) -> list[str]:
+        """The labels as text."""
+        return [str(label) for label in self.fitted.classes]
+
+    @property
+    def labels(self) -> NDArray:
+        """The true labels."""
+        assert self.category is not None
+        return self.fitted.classes[self.category]
+
+    def some(self, most: int) -> NDArray[np.int64]:
+        """At most so many of the rows, evenly spaced."""
+        return spaced(len(self.row), most)
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: ArrayLike | None, max_rows: int) -> Evaluated:
+        """Choose rows, check their labels and predict them."""
+        subject = Subject.of(model)
+        fitted = subject.classifier.fitted_
+        n_given = n_rows_of(X)
+        if n_given == 0:
+            raise ValueError("X has no rows")
+        row = spaced(n_given, max_rows)
+        chosen = X if len(row) == n_given else rows_of(X, row)
+        category = None if y is None else categories(y, fitted.classes, n_given)[row]
+        columns = subject.columns(chosen)
+        total = fitted.draws.n_chains * fitted.draws.n_draws
+        most = int(NUMBERS // (len(row) * len(fitted.classes)))
+        n_draws = min(total, max(FEWEST_DRAWS, most))
+        proba = subject.classifier.predict_proba(columns, n_draws=n_draws)
+        seen = _are_training_rows(fitted, columns)
+        return cls(subject, chosen, columns, category, row, n_given, proba, n_draws, seen)
+
+
+def spaced(n: int, most: int) -> NDArray[np.int64]:
+    """At most so many of `n` numbers, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+def n_rows_of(X: Any) -> int:
+    """Rows of a data frame, an array, a sparse matrix or a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of a table, as a table of the same kind."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
+
+
+def categories(y: ArrayLike, classes: NDArray, n_rows: int) -> NDArray[np.int64]:
+    """Labels as numbers of classes; ValueError for one that the model does not know."""
+    labels = np.asarray(y)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y must hold a label for each of the {n_rows} rows of X")
+    place = {str(label): k for k, label in enumerate(classes.tolist())}
+    texts = [str(label) for label in labels.tolist()]
+    unknown = next((text for text in texts if text not in place), None)
+    if unknown is not None:
+        shown = ", ".join(list(place)[:8]) + (" ..." if len(place) > 8 else "")
+        raise ValueError(f"y holds {unknown!r}, which is not a class of the model ({shown})")
+    return np.array([place[text] for text in texts], dtype=np.int64)
+
+
+def _are_training_rows(fitted: Fitted, columns: Any) -> bool:
+    """Whether most of the training rows that the model remembers are among these rows."""
+    watched = fitted.watched.inner
+    weights = np.random.default_rng(0).normal(size=watched.shape[1])
+    wanted = watched @ weights
+    inner = fitted.inner_rows(columns)
+    found = np.zeros(len(wanted), dtype=bool)
+    for start in range(0, len(inner), 4096):
+        there = np.sort(inner[start : start + 4096] @ weights)
+        at = np.clip(np.searchsorted(there, wanted), 1, max(1, len(there) - 1))
+        for near in (at - 1, np.minimum(at, len(there) - 1)):
+            found |= np.isclose(there[near], wanted, rtol=1e-9, atol=1e-9)
+    return bool(found.mean() >= SEEN)

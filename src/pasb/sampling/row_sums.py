@@ -1,0 +1,209 @@
+"""Sums over rows that are elsewhere: who answers requests, and what it takes.
+
+`RowSums` has the parts of a table (`pasb.covariates.parts`), wherever they are. A *pass* evaluates
+requests on every part and adds the answers up in a fixed tree, so that they are the same bits
+whoever computed them. `LocalSums` does it with threads of this process, over parts in memory or in
+files that are mapped into it; `pasb.engines.dask_sums` with tasks of a cluster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pasb.binary.row_requests import (
+    Answer,
+    Request,
+    Stacked,
+    added,
+    answer_size,
+    answered,
+    stacked,
+    unstacked,
+    work_of,
+)
+from pasb.covariates.parts import Part, digest_of, taken
+from pasb.numerics.part_tree import reduced
+from pasb.numerics.rows import BLOCK, LEAST_ROWS, TILE, Rows
+
+MOST_NUMBERS = 2**24  # of the answers of all parts, at the same time
+
+
+class RowSums(ABC):
+    """The parts of a table, and sums over them.
+
+    Parameters
+    ----------
+    bounds : sequence of arrays
+        Those of the parts: how many rows of each category they have.
+    n_columns : int
+    first_rows : integer array
+        The number, in the table, of the first row of each part.
+
+    Attributes
+    ----------
+    n_passes, seconds, n_products : int, float, float
+        Passes so far, the time that they took, and what they had to do, see `work_of`.
+    """
+
+    def __init__(
+        self,
+        bounds: Sequence[NDArray[np.int64]],
+        n_columns: int,
+        first_rows: NDArray[np.int64],
+    ):
+        self.bounds = np.stack(bounds)  # (parts, categories + 1)
+        self.n_columns, self.first_rows = n_columns, first_rows
+        self.n_passes, self.seconds, self.n_products = 0, 0.0, 0.0
+
+    @abstractmethod
+    def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:
+        """Call a pure function with every part and its argument."""
+
+    @abstractmethod
+    def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:
+        """Answers, added up over all parts."""
+
+    def close(self) -> None:  # noqa: B027
+        """Give back threads and memory."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return int(self.bounds[:, -1].sum())
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each category."""
+        return np.diff(self.bounds, axis=1).sum(axis=0)
+
+    def ask(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
+        """Answer requests, in as few passes as memory allows."""
+        most = max(1, MOST_NUMBERS // len(self.bounds))
+        answers: list[Answer] = []
+        group: list[Request] = []
+        size = 0
+        for request in requests:
+            own = answer_size(request)
+            if group and size + own > most:
+                answers += self._timed(group, link)
+                group, size = [], 0
+            group.append(request)
+            size += own
+        return answers + (self._timed(group, link) if group else [])
+
+    def _timed(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
+        began = monotonic()
+        out = unstacked(requests, self.one_pass(stacked(requests), link))
+        self.seconds += monotonic() - began
+        self.n_passes += 1
+        self.n_products += sum(map(work_of, requests)) * self.n_rows
+        return out
+
+    def at_most(self, n: int) -> Rows:
+        """About `n` of the rows, evenly spaced within every category; see `Rows.at_most`."""
+        total = self.n_rows
+        ranks = [
+            np.arange(size)
+            if total <= n
+            else np.linspace(0, size - 1, min(size, max(LEAST_ROWS, round(n / total * size))))
+            for size in self.counts.tolist()
+        ]
+        table, weights, categories, _ = self.take([own.astype(np.int64) for own in ranks])
+        return Rows.of(table, categories, len(self.counts), weights)
+
+    def take(self, ranks: Sequence[NDArray[np.int64]]) -> tuple[NDArray, ...]:
+        """Rows by their rank within each category: columns, weights, categories, numbers.
+
+        A row's number is that within the table.
+        """
+        n_parts = len(self.bounds)
+        counts = np.diff(self.bounds, axis=1)
+        ends = np.cumsum(counts, axis=0)
+        positions: list[list[NDArray[np.int64]]] = [[] for _ in range(n_parts)]
+        where: list[tuple[int, int]] = []  # part and number of rows, category by category
+        for s, own in enumerate(ranks):
+            part_of = np.searchsorted(ends[:, s], own, side="right")
+            for part in np.unique(part_of).tolist():
+                inside = own[part_of == part] - (ends[part, s] - counts[part, s])
+                positions[part].append(self.bounds[part, s] + inside)
+                where.append((part, len(inside)))
+        nothing = np.zeros(0, dtype=np.int64)
+        asked = [np.concatenate([nothing, *own]) for own in positions]
+        found = self.map(taken, asked)
+        used = np.zeros(n_parts, dtype=np.int64)
+        pieces: list[tuple[NDArray, ...]] = []
+        for part, n in where:
+            rows = slice(used[part], used[part] + n)
+            used[part] += n
+            table, weights, source = found[part]
+            pieces.append((table[rows], weights[rows], self.first_rows[part] + source[rows]))
+        categories = np.repeat(np.arange(len(ranks)), [len(own) for own in ranks])
+        columns, weights, numbers = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return columns, weights, categories, numbers
+
+
+class LocalSums(RowSums):
+    """Parts in this process, in memory or mapped into it; `n_jobs` threads go through them."""
+
+    def __init__(self, parts: Sequence[Part], first_rows: NDArray[np.int64], n_jobs: int = 1):
+        super().__init__([part.bounds for part in parts], parts[0].n_columns, first_rows)
+        self.parts = list(parts)
+        self.pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="pasb")
+
+    def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:  # noqa: D102
+        return list(self.pool.map(function, self.parts, arguments))
+
+    def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
+        def answer(part: Part) -> list[Answer]:
+            return answered(part.rows(), link, asked)
+
+        return reduced(list(self.pool.map(answer, self.parts)), all_added)
+
+    def close(self) -> None:  # noqa: D102
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def all_added(answers: Sequence[list[Answer]]) -> list[Answer]:
+    """The sum of some answers, from the first to the last."""
+    total = answers[0]
+    for one in answers[1:]:
+        total = added(total, one)
+    return total
+
+
+@dataclass(frozen=True)
+class PartedRows(Rows):
+    """Rows that are elsewhere: what chains and reports need to know of them, and who adds them up.
+
+    Attributes
+    ----------
+    row_sums : RowSums
+    digest : str
+        Tells these rows from others.
+    """
+
+    row_sums: RowSums | None = field(default=None, compare=False, repr=False)
+    digest: str = ""
+
+    @classmethod
+    def over(cls, row_sums: RowSums, digest: str = "") -> PartedRows:
+        """The rows of all parts."""
+        bounds = np.concatenate([[0], np.cumsum(row_sums.counts)]).astype(np.int64)
+        n_columns = row_sums.n_columns
+        nothing = np.zeros((0, -(-n_columns // TILE) * TILE, BLOCK))
+        return cls(nothing, np.zeros(0), bounds, n_columns, row_sums=row_sums, digest=digest)
+
+
+def digest_of_all(row_sums: RowSums) -> str:
+    """What tells the rows of all parts from others."""
+    parts = row_sums.map(digest_of, [None] * len(row_sums.bounds))
+    return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -1,0 +1,132 @@
+"""Tables of choices, wide and long, and what is wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pasb.choice import ChoiceData
+
+
+def wide():
+    return pd.DataFrame(
+        {
+            "mode": ["bus", "car", "walk", "bus"],
+            "income": [1.0, 2.0, 3.0, 4.0],
+            "price_bus": [2.0, 2.1, 2.2, 2.3],
+            "price_car": [5.0, 5.1, np.nan, 5.3],
+            "price_walk": [0.0, 0.0, 0.0, 0.0],
+            "car_av": [1, 1, 0, 1],
+        }
+    )
+
+
+def read(frame, **other):
+    settings = {
+        "choice": "mode",
+        "alternatives": ["walk", "car", "bus"],
+        "covariates": ["price"],
+        "chooser": ["income"],
+        "availability": {"car": "car_av"},
+    }
+    return ChoiceData.from_wide(frame, **(settings | other))
+
+
+def test_wide_and_long_are_the_same():
+    frame = wide()
+    one = read(frame)
+    rows = [
+        {"trip": 10 - i, "mode": mode, "price": row[f"price_{mode}"], "income": row["income"]}
+        | {"chosen": row["mode"] == mode}
+        for i, row in frame.iterrows()
+        for mode in ("walk", "car", "bus")
+        if mode != "car" or row["car_av"]
+    ]
+    two = ChoiceData.from_long(
+        pd.DataFrame(rows),
+        case="trip",
+        alternative="mode",
+        covariates=["price"],
+        chooser=["income"],
+        choice="chosen",
+    )
+    assert one.alternatives.tolist() == two.alternatives.tolist() == ["bus", "car", "walk"]
+    assert one.choice.tolist() == two.choice.tolist() == ["bus", "car", "walk", "bus"]
+    assert (one.available == two.available).all()
+    pd.testing.assert_frame_equal(one.table(), two.table())
+    assert one.values[0, :, 0].tolist() == [2.0, 5.0, 0.0]
+
+
+def test_columns_may_be_listed():
+    frame = wide().rename(columns={"price_bus": "fare"})
+    own = {"price": {"bus": "fare", "car": "price_car"}}  # walking is free
+    data = read(frame, covariates=own)
+    assert (data.values[:, 2, 0] == 0).all()
+    pd.testing.assert_frame_equal(data.table(), read(wide()).table())
+
+
+def test_polars_frames():
+    polars = pytest.importorskip("polars")
+    frame = polars.from_pandas(wide())
+    pd.testing.assert_frame_equal(read(frame).table(), read(wide()).table())
+
+
+def test_other_versions():
+    data = read(wide())
+    dearer = data.changed("price", "bus", factor=2, add=1)
+    assert dearer.values[:, 0, 0] == pytest.approx([5.0, 5.2, 5.4, 5.6])
+    assert data.values[0, 0, 0] == 2.0
+    assert data.changed("price", value=1.0).values[0].tolist() == [[1.0]] * 3
+    assert not data.without("walk").available[:, 2].any()
+    assert len(data.take([0, 2])) == 2
+    with pytest.raises(ValueError, match="'boat' is not among"):
+        data.without("boat")
+    with pytest.raises(ValueError, match="'time' is no covariate of alternatives"):
+        data.changed("time")
+    with pytest.raises(ValueError, match="choice 1 has nothing left"):
+        data.without("bus", "car", "walk")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.assign(car_av=1), "price of car is missing in choice 3"),
+        (lambda f: f.assign(income=[1, 2, np.nan, 4]), "income is missing in choice 3"),
+        (lambda f: f.drop(columns="price_bus"), "no column 'price_bus'"),
+        (lambda f: f.assign(price_bus="x"), "'price_bus' does not hold numbers"),
+        (lambda f: f.assign(car_av=2), "'car_av' must hold True and False"),
+        (lambda f: f.assign(mode=["bus", "car", "boat", "bus"]), "choice 3 is boat"),
+    ],
+)
+def test_errors_name_choice_and_column(change, message):
+    with pytest.raises(ValueError, match=message):
+        read(change(wide()))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.assign(chosen=0), "trip 1 has 0 chosen"),
+        (lambda f: pd.concat([f, f[:1]]), "trip 1 has two rows for bus"),
+        (lambda f: f.assign(income=[1, 2, 1, 1]), "income differs between the rows of trip 1"),
+    ],
+)
+def test_errors_of_long_tables(change, message):
+    frame = pd.DataFrame(
+        {
+            "trip": [1, 1, 2, 2],
+            "mode": ["bus", "car", "bus", "car"],
+            "price": [1.0, 2.0, 3.0, 4.0],
+            "income": [1, 1, 1, 1],
+            "chosen": [1, 0, 0, 1],
+        }
+    )
+    names = {"case": "trip", "alternative": "mode", "covariates": ["price"]}
+    with pytest.raises(ValueError, match=message):
+        ChoiceData.from_long(change(frame), **names, chooser=["income"], choice="chosen")
+
+
+def test_frames_only():
+    with pytest.raises(TypeError, match="must be a data frame"):
+        read(np.zeros((2, 2)))

@@ -1,0 +1,69 @@
+"""``pasb fit`` of Parquet that does not fit into memory, and ``pasb predict`` of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import pasb
+from pasb.cli import app
+
+pytest.importorskip("pyarrow", reason="the extra pasb[files] is not installed")
+FIT = ["--draws", "20", "--warmup", "4", "--chains", "2", "--seed", "1", "--no-progress"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+    frame["kind"] = np.where(frame["a"] + rng.logistic(size=400) > 0, "up", "down")
+    frame.to_parquet("table.parquet", row_group_size=150, index=False)
+    frame.assign(place="here").to_parquet("words.parquet", index=False)
+    return lambda *words: CliRunner().invoke(app, [*words])
+
+
+def fit(run, name="table.parquet", *options):
+    return run("fit", name, "--target", "kind", "--out", "model.pasb", *FIT, *options)
+
+
+def test_a_file_that_does_not_fit_is_read_in_blocks(run, monkeypatch):
+    monkeypatch.setenv("PASB_MEMORY", "0.000001")
+    result = fit(run, "table.parquet", "--drop", "c")
+    assert result.exit_code == 0, result.output
+    assert "read block by block" in result.output
+    model = pasb.load("model.pasb")
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    assert model.classes_.tolist() == ["down", "up"]
+    result = run("predict", "model.pasb", "table.parquet", "--target", "kind", "--out", "p.parquet")
+    assert result.exit_code == 0, result.output
+    assert len(pd.read_parquet("p.parquet")) == 400
+
+
+def test_blocks_on_request_give_the_draws_of_python(run):
+    assert fit(run, "table.parquet", "--engine", "blocks", "--order", "up,down").exit_code == 0
+    settings = {"n_draws": 20, "n_warmup": 4, "n_chains": 2, "random_state": 1, "progress": False}
+    same = pasb.StickLogisticClassifier(engine="blocks", order=["up", "down"], **settings)
+    with pytest.warns(pasb.ConvergenceWarning):
+        same.fit("table.parquet", "kind")
+    assert np.array_equal(
+        pasb.load("model.pasb").draws_.parameters["coef"], same.draws_.parameters["coef"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("words.parquet", [], "column 'place' does not hold numbers"),
+        ("table.parquet", ["--test", "0.3"], "--test needs the whole table"),
+        ("table.parquet", ["--categorical", "a"], "--categorical and --keep-id"),
+        ("table.parquet", ["--drop", "d"], "'d'"),
+        ("table.parquet", ["--model", "softplus"], "logistic and robit"),
+    ],
+)
+def test_what_needs_memory_is_refused(run, name, options, words):
+    result = fit(run, name, "--engine", "blocks", *options)
+    assert result.exit_code != 0
+    assert words in " ".join(result.output.split())

@@ -1,0 +1,151 @@
+"""Pictures of models with many classes, numbers as labels, long labels; experts and checks."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from pasb import SoftplusClassifier, StickLogisticClassifier, datasets, plots
+from pasb.plots import style
+
+FEW = {"n_chains": 2, "n_warmup": 30, "n_draws": 30, "random_state": 1, "progress": False}
+
+
+def words(figure) -> str:
+    return " ".join(text.get_text() for text in figure.findobj(Text))
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    from matplotlib import pyplot
+
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module", params=["numbers", "long"])
+def many(request):
+    """26 classes, with numbers or with long names as labels."""
+    rng = np.random.default_rng(2)
+    category = np.repeat(np.arange(26), 10)
+    X = rng.normal(size=(260, 4)) + 0.5 * category[:, None]
+    names = np.array([f"a class with a long name, number {k:02d}" for k in range(26)])
+    y = category if request.param == "numbers" else names[category]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return StickLogisticClassifier(**FEW).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def softplus():
+    X, y = flowers()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SoftplusClassifier(n_experts=2, n_layers=2, **{**FEW, "n_chains": 1})
+        return model.fit(X, y), X, y
+
+
+def flowers():
+    data = datasets.load("iris")
+    return data.frame()[["sepal_length", "petal_length"]], data.y
+
+
+def draw(many, name):
+    model, X, y = many
+    return {
+        "trace": lambda: plots.trace(model),
+        "order": lambda: plots.order_posterior(model),
+        "coefficients": lambda: plots.coefficients(model),
+        "map": lambda: plots.probability_map(model, X, y, resolution=20),
+        "reliability": lambda: plots.reliability(model, X, y),
+        "effects": lambda: plots.effects(model, X, "x0", n_points=4, max_rows=20),
+        "check": lambda: plots.predictive_check(model, X, y),
+        "check by": lambda: plots.predictive_check(model, X, y, "x1"),
+    }[name]()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["trace", "order", "coefficients", "map", "reliability", "effects", "check", "check by"],
+)
+def test_26_classes(many, name, tmp_path):
+    found = draw(many, name)
+    figure = found.figure if isinstance(found, Axes) else found
+    assert isinstance(figure, Figure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure.savefig(tmp_path / "picture.png")
+
+
+def test_what_is_left_out_is_said(many):
+    assert "19 more sticks left out" in words(plots.coefficients(many[0]))
+    assert "17 rarer classes left out" in words(plots.predictive_check(*many, "x1"))
+    assert "Where each class sits" in words(plots.order_posterior(many[0]))
+
+
+def test_the_map_says_what_the_others_are_set_to(many):
+    ax = plots.probability_map(many[0], many[1], resolution=10, features=("x1", "x3"))
+    assert "\nat x0 = " in ax.get_xlabel()
+    assert "x2 = " in ax.get_xlabel()
+
+
+def test_one_scale_for_all_sticks(many):
+    limits = {ax.get_xlim() for ax in plots.coefficients(many[0]).axes}
+    assert len(limits) == 1
+
+
+def test_colours_are_the_same_whatever_the_number():
+    assert style.palette(4) == style.palette(26)[:4]
+    pairs = {(c, style.marker(k)) for k, c in enumerate(style.palette(32))}
+    assert len(pairs) == 32
+    assert style.mixed("#000000", "#FFFFFF", 0.5) == "#808080"
+
+
+def test_experts(softplus, tmp_path):
+    model, X, y = softplus
+    figure = plots.experts(model, X, y, resolution=30)
+    n_sticks = len(model.classes_) - 1
+    assert len(figure.axes) == n_sticks
+    assert "active expert" in words(figure)
+    figure.savefig(tmp_path / "picture.png")
+    one = plots.experts(model, X, sticks=1, direction=model.fitted_.directions[0], resolution=10)
+    if n_sticks > 1:
+        assert "left out" in words(one)
+
+
+def test_experts_needs_experts(many):
+    with pytest.raises(TypeError, match="needs a SoftplusClassifier"):
+        plots.experts(*many)
+
+
+def test_effects_take_axes(many):
+    ax = Figure().add_subplot()
+    assert plots.effects(many[0], many[1], "x0", n_points=3, max_rows=10, ax=ax) is ax.figure
+    assert ax.collections
+
+
+def test_predictive_check_finds_what_is_wrong(many):
+    """Labels in another order are outside the bars. A test of power, far from its limit."""
+    model, X, y = many
+    wrong = np.where(np.arange(len(y)) < 200, y[0], y)
+    ax = plots.predictive_check(model, X, wrong).axes[0]
+    filled = [c for c in ax.collections[2::3] if len(c.get_offsets())]
+    assert len(filled) > 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"interval": 2}, "interval"), ({"y": ["no"]}, "classes"), ({"by": "x9"}, "no covariate")],
+)
+def test_predictive_check_refuses(many, change, message):
+    model, X, y = many
+    options = {"y": y, **change}
+    if len(options["y"]) == 1:
+        options["y"] = np.array(options["y"] * len(X))
+    with pytest.raises(ValueError, match=message):
+        plots.predictive_check(model, X, **options)

@@ -1,0 +1,111 @@
+"""Sticks with covariates of alternatives: orders and coefficients against quadrature."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from calibration.exact_availability import probability
+from calibration.exact_orders import deviations
+from scipy.stats import norm
+
+from pasb.binary.binary_model import Keys
+from pasb.binary.choice_logistic import ChoiceLogistic
+from pasb.numerics.rows import Rows
+from pasb.orders import enumerate_orders
+from pasb.sampling.problem import Problem
+from pasb.sampling.sweep import Sweeper
+
+N = 3  # categories
+
+
+def data(seed, generic):
+    """Eight rows with a covariate of alternatives, some without all of them."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(8, N))
+    y = np.arange(8) % N
+    available = np.ones((8, N), dtype=bool)
+    available[[0, 3, 5], [1, 2, 0]] = False
+    model = ChoiceLogistic(n_alternatives=N, generic=(generic,), precision=1.0)
+    rows = Rows.of(np.column_stack([np.ones(8), z]), y, N, available=available)
+    return z, y, available, Problem(rows, model, n_swaps=20)
+
+
+def exact(z, y, available, generic):
+    """Probabilities of orders, and the posterior mean of the last row's probabilities."""
+    n_nodes = 40 if generic else 20
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+    weights = weights / weights.sum()
+    n_dimensions = N if generic else 2 * (N - 1)
+    grid = np.array(list(itertools.product(nodes, repeat=n_dimensions))).T
+    mass = np.prod(np.array(list(itertools.product(weights, repeat=n_dimensions))), axis=1)
+    orders = enumerate_orders(N)
+    evidence, means = np.empty(len(orders)), np.empty((len(orders), N))
+    for k, order in enumerate(orders):
+        intercept, slope = np.zeros((2, N, grid.shape[1]))
+        intercept[order[:-1]] = grid[: N - 1]
+        slope[order[:-1]] = grid[N - 1 :]  # one for all, or one a stick
+        likelihood = mass.copy()
+        for i in range(len(y)):
+            accept = 1 / (1 + np.exp(-intercept - slope * z[i][:, None]))
+            likelihood *= probability(y[i], available[i], order, accept)
+        evidence[k] = likelihood.sum()
+        for c in range(N):
+            means[k, c] = likelihood @ probability(c, np.ones(N), order, accept) / evidence[k]
+    evidence /= evidence.sum()
+    return orders, evidence, evidence @ means
+
+
+@pytest.mark.statistical(level=1e-7)
+@pytest.mark.parametrize("swaps_only", [False, True], ids=["infer", "swap"])
+@pytest.mark.parametrize("generic", [True, False], ids=["generic", "specific"])
+def test_posterior_of_orders_and_coefficients(generic, swaps_only, seed, level):
+    z, y, available, problem = data(seed, generic)
+    if swaps_only:
+        problem = Problem(problem.rows, problem.model, n_swaps=20, swaps_only=True)
+    orders, expected, mean = exact(z, y, available, generic)
+    index = {tuple(order): k for k, order in enumerate(orders)}
+    n_batches, size, n_warmup = 40, 60 if swaps_only else 30, 100
+    frequencies = np.zeros((2, n_batches, len(orders)))
+    means = np.zeros((2, n_batches, N))
+    for chain in range(2):
+        sweeper = Sweeper(problem, n_warmup=n_warmup)
+        state = sweeper.start(Keys(seed, chain, 0))
+        for sweep in range(1, n_warmup + size * n_batches + 1):
+            sweeper.sweep(state, Keys(seed, chain, sweep))
+            if sweep > n_warmup:
+                place = chain, (sweep - n_warmup - 1) // size
+                frequencies[(*place, index[tuple(state.order)])] += 1 / size
+                coef = state.parameters["coef"]
+                eta = coef[:, 0] + coef[np.arange(N), 1 + np.arange(N)] * z[-1]
+                accept = 1 / (1 + np.exp(-eta))
+                for c in range(N):
+                    p = probability(c, np.ones(N), state.order, accept)
+                    means[(*place, c)] += float(p) / size
+    limit = 1.3 * norm.isf(level / 2 / (len(orders) + N))
+    assert np.abs(deviations(frequencies, expected)).max() < limit
+    assert np.abs(deviations(means, mean)).max() < limit
+
+
+def test_what_a_category_does_not_see_is_zero(seed):
+    _, _, _, problem = data(seed, generic=True)
+    sweeper = Sweeper(problem)
+    state = sweeper.start(Keys(seed, 0, 0))
+    for sweep in range(1, 20):
+        sweeper.sweep(state, Keys(seed, 0, sweep))
+        coef = state.parameters["coef"]
+        own = coef[:, 1:][np.eye(N, dtype=bool)]
+        assert (coef[:, 1:][~np.eye(N, dtype=bool)] == 0).all()
+        assert (own == own[0]).all()
+
+
+def test_simulated_parameters_have_the_same_shape(seed):
+    model = ChoiceLogistic(n_alternatives=3, generic=(True, False))
+    drawn = model.simulate_categories(2 + 6, 3, np.random.default_rng(seed))
+    seen = np.zeros((3, 8), dtype=bool)
+    for c in range(3):
+        seen[c, model.columns(c, 8)] = True
+    assert ((drawn["coef"] != 0) == seen).all()
+    assert len(set(drawn["coef"][np.arange(3), 2 + np.arange(3)])) == 1
+    assert len(set(drawn["coef"][np.arange(3), 5 + np.arange(3)])) == 3

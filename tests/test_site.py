@@ -1,0 +1,120 @@
+"""The website without building it: the reference is complete, pages and gallery are sound."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import pasb
+
+ROOT = Path(__file__).parents[1]
+SITE = ROOT / "docs" / "site"
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+
+
+def module(name):
+    """A module of docs/site, which is no package."""
+    sys.path.insert(0, str(SITE))
+    try:
+        spec = importlib.util.spec_from_file_location(name, SITE / f"{name}.py")
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        return loaded
+    finally:
+        sys.path.remove(str(SITE))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return module("reference")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """The sources of the site, put together."""
+    folder = tmp_path_factory.mktemp("site") / "source"
+    module("build").assemble(folder)
+    return folder
+
+
+def test_every_public_name_is_in_the_reference(reference, source):
+    listed = {name for _, names in reference.GROUPS.values() for name in names}
+    assert listed == set(reference.public_names()["pasb"])
+    assert set(reference.MODULES) == set(pasb.__all__) - listed
+    index = (source / "reference" / "index.rst").read_text("utf-8")
+    for path, names in reference.public_names().items():
+        for name in names:
+            shared = path != "pasb" and name in listed
+            page = f"pasb.{name}" if shared else f"{path}.{name}"
+            assert f"<{page}>`" in index, page
+            assert (source / "reference" / f"{page}.rst").exists()
+
+
+def test_classifiers_show_their_methods(reference):
+    members = reference.own_members(pasb.StickLogisticClassifier)
+    assert {"fit", "predict_frame", "report", "order_in_words", "posterior_"} <= set(members)
+    assert "set_fit_request" not in members  # scikit-learn's own
+
+
+def test_pages_lead_to_pages(source):
+    """Links of pages to pages; those into the gallery and reference are checked by the build."""
+    pages = {path.relative_to(source).as_posix() for path in source.rglob("*.md")}
+    for page in pages:
+        text = (source / page).read_text("utf-8")
+        for target in re.findall(r"(?<!!)\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", text):
+            there = (Path(page).parent / target).as_posix()
+            parts: list[str] = []
+            for part in there.split("/"):
+                if part == "..":
+                    parts.pop()
+                elif part != ".":
+                    parts.append(part)
+            assert "/".join(parts) in pages, (page, target)
+
+
+def test_every_page_is_in_a_table_of_contents(source):
+    named = set()
+    for path in source.rglob("*.md"):
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
+            here = path.parent.relative_to(source)
+            for line in block.splitlines():
+                if line and not line.startswith(":"):
+                    named.add((source / here / line).resolve())
+    for path in source.glob("**/*.md"):
+        if path.name != "index.md":
+            assert path.with_suffix("").resolve() in named, path.name
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_gallery_scripts_are_sound(path):
+    tree = ast.parse(path.read_text("utf-8"))
+    title, line, *_ = (ast.get_docstring(tree) or "").splitlines()
+    assert set(line) == {"="}
+    assert len(line) == len(title)
+    for node in ast.walk(tree):  # what they import from the package is there
+        if isinstance(node, ast.ImportFrom) and node.module == "pasb":
+            for alias in node.names:
+                assert hasattr(pasb, alias.name), alias.name
+
+
+def test_the_gallery_is_large_enough():
+    assert len(GALLERY) >= 14
+
+
+@pytest.mark.parametrize(
+    "path", sorted([SITE / "first_fit.md", *(SITE / "howto").glob("*.md")]), ids=lambda p: p.stem
+)
+def test_python_of_pages_compiles(path):
+    for block in re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
+        compile(block, str(path), "exec")
+
+
+def test_citation():
+    text = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"version: {pasb.__version__}" in text
+    assert "Zhou" in text
