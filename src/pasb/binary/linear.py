@@ -50,7 +50,7 @@ SHRINKAGE = np.int64(17)  # layer of the stream
 class LinearModel(BinaryModel):
     """A symmetric link of a linear predictor, with normal or t distributed coefficients."""
 
-    kept = ("coef",)
+    kept: tuple[str, ...] = ("coef",)
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
 
     precision: float | str

@@ -77,9 +77,8 @@ class StickChoiceClassifier(Panels, AutomaticRate):
     and `loo`, which then heed its availability. `pasb.choice` has shares, elasticities, diversion
     and willingness to pay.
 
-    Where the choices have persons (``person=`` of `ChoiceData.from_wide`), each person has an
-    intercept for every alternative, normal around zero. Predictions for persons of the fit use
-    their draws; for others they are averaged over the persons there could be.
+    Where the choices have persons (``person=`` of `ChoiceData.from_wide`), each has a normal
+    intercept for every alternative. Predictions for other persons draw theirs.
 
     Examples
     --------
