@@ -101,7 +101,7 @@ def test_questions_know_persons(model, data):
 
 def test_effects_are_refused(model, data):
     with pytest.raises(TypeError, match="effects know no intercepts of persons"):
-        pasb.avg_slopes(model, model.table_of(data))
+        pasb.effects.avg_slopes(model, model.table_of(data))
 
 
 def test_files_and_checkpoints(model, data, tmp_path):
