@@ -7,6 +7,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from calibration.replicates import FIXED
@@ -43,13 +44,14 @@ def deviation(
     direction: Direction = "forward",
     augmented: bool = False,
     sweeper: type[Sweeper] = Sweeper,
+    table: NDArray[np.float64] = joint.X,
 ) -> Deviation:
     """Draw `n` times from prior and model, sweep each on, and compare functions of both."""
     rng = np.random.default_rng(seed)
-    before = joint.from_the_prior(model, FIXED if fixed else None, direction, n, rng)
-    with patch.object(joint, "Sweeper", sweeper):
+    with patch.object(joint, "Sweeper", sweeper), patch.object(joint, "X", table):
+        before = joint.from_the_prior(model, FIXED if fixed else None, direction, n, rng)
         after = joint.swept(model, before, fixed, direction, augmented, N_SWEEPS, seed)
-    names, first, second = joint.statistics(_with_a_prior(before), _with_a_prior(after))
+        names, first, second = joint.statistics(_with_a_prior(before), _with_a_prior(after))
     z = joint.deviations(second - first)
     return Deviation(names[int(np.argmax(z))], float(z.max()), len(z))
 
@@ -60,6 +62,9 @@ def _with_a_prior(draws: joint.Joint) -> joint.Joint:
     if "mass" in draws.parameters:  # few enough that all entries are compared
         skip = (*skip, "precision", "rate")
     kept = {name: v for name, v in draws.parameters.items() if name not in skip}
+    if "deviation" in kept:  # as many as are looked at
+        coef, effect = kept["coef"][..., :5], kept["effect"][..., :2]
+        kept = {"coef": coef, "effect": effect, "deviation": kept["deviation"]}
     return draws._replace(parameters=kept)
 
 
@@ -75,6 +80,7 @@ def run(scale: float, jobs: int, say: Callable[[str], None]) -> dict:
             fixed=scenario.fixed,
             direction=scenario.direction,
             augmented=scenario.augmented,
+            table=scenario.small_table,
         )
         out.append({"name": scenario.name, "n": n, **worst._asdict(), "p": worst.p})
         say(f"{scenario.name}: z up to {worst.z:.1f} ({worst.what}), p {worst.p:.2g}")

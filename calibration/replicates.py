@@ -32,6 +32,7 @@ from pasb.sticks import (
     simulate_categories,
     skip_unavailable,
 )
+from pasb.testing import joint_distribution as joint
 
 N_CATEGORIES, N_ROWS = 3, 30
 X = np.column_stack([np.ones(N_ROWS), np.linspace(-1.7, 1.7, N_ROWS)])
@@ -60,6 +61,7 @@ class Scenario:
     n_warmup: int = 100
     patterns: bool = False  # whether rows have random sets of available categories
     n_covariates: int = 0  # of alternatives
+    n_persons: int = 0  # who choose several times; the last place is of an unknown one
 
     @property
     def table(self) -> NDArray[np.float64]:
@@ -67,7 +69,16 @@ class Scenario:
         rows = np.vstack([X, PLACES])
         rng = np.random.default_rng(self.seed)
         own = rng.normal(size=(len(rows), self.n_covariates * N_CATEGORIES))
-        return np.column_stack([rows, own])
+        if not self.n_persons:
+            return np.column_stack([rows, own])
+        person = rng.permutation(np.arange(len(rows)) % self.n_persons)
+        person[-1] = -1
+        return np.column_stack([rows, own, person])
+
+    @property
+    def small_table(self) -> NDArray[np.float64]:
+        """That of joint-distribution tests: as `pasb.testing` has it, or ten of the rows."""
+        return self.table[:N_ROWS:3] if self.n_covariates or self.n_persons else joint.X
 
     @property
     def seed(self) -> int:
@@ -206,6 +217,12 @@ def of_stick(own: Parameters) -> dict[str, NDArray[np.float64]]:
         out["mass"], out["scale"] = mass[:, 0], scale[:, 0]
         # without the normalising gamma function: any function will do
         out["log p(weight | mass, scale)"] = log_density.sum(axis=1)
+    if "deviation" in own:
+        effect, deviation = own["effect"], own["deviation"][:, None]
+        out["effect"], out["deviation"] = effect[:, 0], deviation[:, 0]
+        out["log p(effect | deviation)"] = -(np.log(deviation) + (effect / deviation) ** 2 / 2).sum(
+            axis=1
+        )
     return out
 
 

@@ -13,6 +13,7 @@ from calibration.replicates import Scenario
 from pasb.binary import Logistic, Robit, Softplus
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.choice_logistic import ChoiceLogistic
+from pasb.binary.panel_logistic import PanelLogistic
 
 GUIDE = Path(__file__).parents[1] / "docs" / "binary_models.md"
 PRIOR: dict[str, Any] = {"shape": 3.0, "rate": 3.0}  # coefficients: t, 6 df, scale 1
@@ -59,6 +60,12 @@ def logistic_normal() -> BinaryModel:
 def choice() -> BinaryModel:
     """A generic and a specific covariate of alternatives."""
     return ChoiceLogistic(n_alternatives=3, generic=(True, False), **PRIOR)
+
+
+def panel() -> BinaryModel:
+    """The same for six persons."""
+    own = {"n_persons": 6, "person_scale": 1.0}
+    return PanelLogistic(n_alternatives=3, generic=(True, False), **PRIOR, **own)
 
 
 def robit() -> BinaryModel:
@@ -141,6 +148,17 @@ SCENARIOS: dict[str, Scenario] = {
             12,
             patterns=True,
             n_covariates=2,
+        ),
+        Scenario("panel, fixed order", panel, 300, 12, fixed=True, n_covariates=2, n_persons=6),
+        Scenario(
+            "panel, random availability, fixed order",
+            panel,
+            300,
+            12,
+            fixed=True,
+            patterns=True,
+            n_covariates=2,
+            n_persons=6,
         ),
         *_four("robit, 6 df", robit, 250, 4, 3),
         Scenario("robit, 6 df, by Gibbs, sampled order", robit_gibbs, 200, 30),

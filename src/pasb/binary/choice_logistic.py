@@ -203,17 +203,21 @@ class ChoiceSampler(BinarySampler):
 
     def _sums(self, parameters, category, stick, roles, keys):
         """Latents of a stick; the factor of its block, its border, linear term, generic part."""
+        gram, linear = self._row_sums(parameters, category, stick, roles, keys)
+        columns, s, g = self.columns[category], self.specific, self.generic
+        block = gram[np.ix_(s, s)] + np.diag(parameters["precision"][category, columns[s]])
+        own = gram[np.ix_(g, g)], linear[g]
+        return np.linalg.cholesky(block), gram[np.ix_(s, g)], linear[s], own
+
+    def _row_sums(self, parameters, category, stick, roles, keys):
+        """Latents of a stick; what the normal of all coefficients it sees needs of the rows."""
         part, columns = self.parts[category], self.columns[category]
-        coef = parameters["coef"][category, columns]
-        n, s, g = len(columns), self.specific, self.generic
+        coef, n = parameters["coef"][category, columns], len(columns)
         with part.space() as space:
             key = keys.at(stick, layer=LATENTS)
             row_half(part.table, space.work, roles, key, coef)
             lower, linear = np.tril(space.work[4][:n, :n]), space.work[5][:n].copy()
-        gram = lower + np.tril(lower, -1).T
-        block = gram[np.ix_(s, s)] + np.diag(parameters["precision"][category, columns[s]])
-        own = gram[np.ix_(g, g)], linear[g]
-        return np.linalg.cholesky(block), gram[np.ix_(s, g)], linear[s], own
+        return lower + np.tril(lower, -1).T, linear
 
     def _draw(self, parameters, category, stick, normal, keys) -> None:
         """Draw the specific coefficients of a stick, and their precisions."""

@@ -50,7 +50,7 @@ SHRINKAGE = np.int64(17)  # layer of the stream
 class LinearModel(BinaryModel):
     """A symmetric link of a linear predictor, with normal or t distributed coefficients."""
 
-    kept = ("coef",)
+    kept: tuple[str, ...] = ("coef",)
     axes: ClassVar[dict[str, tuple[str, ...]]] = {"coef": ("column",)}
 
     precision: float | str
@@ -105,17 +105,23 @@ class LinearModel(BinaryModel):
             coef += prior.location
         return {"coef": coef, "precision": alpha, **more}
 
+    def predictors(
+        self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Linear predictors, (draws x categories, rows of `blocks`)."""
+        coef = parameters["coef"]
+        eta = np.empty((coef.shape[0] * coef.shape[1], len(blocks) * BLOCK))
+        flat = padded(coef.reshape(-1, coef.shape[2]), blocks.shape[1])
+        linear_predictors(blocks, flat, eta)
+        return eta
+
     def log_probabilities(  # noqa: D102
         self, parameters: Mapping[str, NDArray], blocks: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        coef = parameters["coef"]
-        n_draws, n_categories, n_columns = coef.shape
-        eta = np.empty((n_draws * n_categories, len(blocks) * BLOCK))
-        flat = padded(coef.reshape(-1, n_columns), blocks.shape[1])
-        linear_predictors(blocks, flat, eta)
+        eta = self.predictors(parameters, blocks)
         log_failure = np.empty_like(eta)
         self.link(eta, log_failure)
-        shape = (n_draws, n_categories, -1)
+        shape = (*parameters["coef"].shape[:2], -1)
         return eta.reshape(shape), log_failure.reshape(shape)
 
     def side_by_side(self, parameters: Mapping[str, NDArray]) -> tuple[NDArray, ...]:  # noqa: D102

@@ -84,7 +84,7 @@ class Market:
             self.model.check_data(data)
             if availability is not None:
                 raise ValueError("availability is part of ChoiceData: use data.without(...)")
-            data, availability = data.table(), data.available
+            data, availability = self.model.table_of(data), data.available
         return Version(*self.fitted.opened(data, availability))
 
     @property

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.choice_logistic import ChoiceLogistic
+from pasb.binary.panel_logistic import PanelLogistic
 from pasb.classifiers.logistic_classifier import AutomaticRate
+from pasb.classifiers.panels import PERSON, Panels
 from pasb.classifiers.refitting import undone_by_errors
-from pasb.classifiers.settings import PRIOR, RUN, constraints
+from pasb.classifiers.settings import POSITIVE, PRIOR, RUN, constraints
 from pasb.covariates.choice_data import ChoiceData
 from pasb.covariates.frame_input import data_frame
 from pasb.covariates.scaling import Scaling
@@ -24,7 +26,7 @@ from pasb.posterior.mixin import tails_of
 _RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
 
 
-class StickChoiceClassifier(AutomaticRate):
+class StickChoiceClassifier(Panels, AutomaticRate):
     """Logistic stick breaking for choices among alternatives with covariates of their own.
 
     A chooser walks along the alternatives, in an order that is inferred, and takes each with a
@@ -47,10 +49,13 @@ class StickChoiceClassifier(AutomaticRate):
         with 4 degrees of freedom.
     precision_rate : "auto" or float, default="auto"
         Rate of the gamma prior under "ard"; "auto" chooses it by empirical Bayes.
+    person_scale : float, default=2.0
+        Where the choices have persons: scale of the half-t prior, with 4 degrees of freedom, of
+        the standard deviation between persons, which every alternative has for itself.
     n_chains, n_warmup, n_draws, thin, until, max_seconds
         As in `StickLogisticClassifier`.
     order : "infer", "swap" or sequence of labels, default="infer"
-        As in `StickLogisticClassifier`.
+        As in `StickLogisticClassifier`. Where the choices have persons it must be fixed.
     n_swaps, scale, random_state, n_jobs, progress, checkpoint, callbacks
         As in `StickLogisticClassifier`. A covariate of alternatives has one scale for all of them.
 
@@ -61,6 +66,8 @@ class StickChoiceClassifier(AutomaticRate):
         Covariates of alternatives.
     chooser_ : list of str
         Covariates of choosers.
+    persons_ : array of str, or None
+        The persons of the fit, sorted.
     order_, orders_, draws_, diagnostics_, posterior_, precision_rate_
         As in `StickLogisticClassifier`. Columns are those of `ChoiceData.table`.
 
@@ -69,6 +76,9 @@ class StickChoiceClassifier(AutomaticRate):
     `fit` takes a `ChoiceData`, as do `predict_proba`, `predict`, `sample_proba`, `predict_frame`
     and `loo`, which then heed its availability. `pasb.choice` has shares, elasticities, diversion
     and willingness to pay.
+
+    Where the choices have persons (``person=`` of `ChoiceData.from_wide`), each has a normal
+    intercept for every alternative. Predictions for other persons draw theirs.
 
     Examples
     --------
@@ -86,7 +96,9 @@ class StickChoiceClassifier(AutomaticRate):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = constraints(PRIOR, _RUN, generic=[str, list, tuple])
+    _parameter_constraints: ClassVar[dict] = constraints(
+        PRIOR, _RUN, generic=[str, list, tuple], person_scale=[POSITIVE]
+    )
 
     scheme = "exact"
     sticks = "marginal"
@@ -98,6 +110,7 @@ class StickChoiceClassifier(AutomaticRate):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
+        person_scale: float = 2.0,
         n_chains: int = 4,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -117,6 +130,7 @@ class StickChoiceClassifier(AutomaticRate):
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
+        self.person_scale = person_scale
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -134,13 +148,16 @@ class StickChoiceClassifier(AutomaticRate):
 
     def _binary_model(self) -> ChoiceLogistic:
         known = hasattr(self, "covariates_")
-        return ChoiceLogistic(
-            n_alternatives=len(self.classes_) if known else 2,
-            generic=self._generic_flags() if known else (),
-            precision=self.precision,
-            shape=self.precision_shape,
-            rate=self._rate(),
-        )
+        settings: dict[str, Any] = {
+            "n_alternatives": len(self.classes_) if known else 2,
+            "generic": self._generic_flags() if known else (),
+            "precision": self.precision,
+            "shape": self.precision_shape,
+            "rate": self._rate(),
+        }
+        if self._has_persons:
+            return PanelLogistic(**settings, **self._person_settings())
+        return ChoiceLogistic(**settings)
 
     def _generic_flags(self) -> tuple[bool, ...]:
         if isinstance(self.generic, str):
@@ -195,7 +212,8 @@ class StickChoiceClassifier(AutomaticRate):
             self.covariates_, self.chooser_ = list(X.covariates), list(X.chooser_names)
             self.classes_ = X.alternatives
             self._generic_flags()
-            super().fit(X.table(), X.choice, sample_weight, X.available)
+            self._learn_persons(X)
+            super().fit(self.table_of(X), X.choice, sample_weight, X.available)
         return self
 
     def _fit_columns(
@@ -214,6 +232,8 @@ class StickChoiceClassifier(AutomaticRate):
             each = np.broadcast_to(weights[:, None], own.shape)[available]
             one = Scaling.of(own[available][:, None], each, self.scale)
             parts.append(Scaling(np.repeat(one.centre, s), np.repeat(one.spread, s)))
+        if self._has_persons:
+            parts.append(Scaling(np.zeros(1), np.ones(1)))
         self._scaling = Scaling(*(np.concatenate(values) for values in zip(*parts, strict=True)))
         return LazyRows(table, self._columns)
 
@@ -222,7 +242,9 @@ class StickChoiceClassifier(AutomaticRate):
 
     def _relearn(self, arrays: dict[str, NDArray]) -> None:
         n, s = int(arrays["n_chooser"][0]), len(self.classes_)
+        self._relearn_persons(arrays)
         names = [str(name) for name in self.feature_names_in_]
+        names = names[: len(names) - self._has_persons]
         suffix = f"[{self.classes_[0]!s}]"
         if not 0 <= n <= len(names) or (len(names) - n) % s:
             raise ValueError("the columns are not those of a choice model")
@@ -237,7 +259,7 @@ class StickChoiceClassifier(AutomaticRate):
             return X, availability
         check_is_fitted(self, "draws_")
         self.check_data(X)
-        return X.table(), X.available if availability is None else availability
+        return self.table_of(X), X.available if availability is None else availability
 
     def check_data(self, data: ChoiceData) -> None:
         """Refuse choices with other alternatives or covariates than those of the fit."""
@@ -275,6 +297,7 @@ class StickChoiceClassifier(AutomaticRate):
         return super().loo(table, y, sample_weight, **how)
 
     def _fit_again(self, X, y, weights, availability=None):
+        self._refuse_persons("loo with refit=True")
         n, s = len(self.chooser_), len(self.classes_)
         table, each = np.asarray(X, dtype=np.float64), len(self.covariates_)
         values = table[:, n:].reshape(len(table), each, s).transpose(0, 2, 1)
@@ -309,6 +332,7 @@ class StickChoiceClassifier(AutomaticRate):
         own = {name: str(self.classes_[k % len(self.classes_)]) for k, name in enumerate(names)}
         wrapped = data_frame(frame)
         pairs = zip(wrapped["class"].to_list(), wrapped["feature"].to_list(), strict=True)
+        own |= {PERSON: ""}
         seen = [own.get(feature, str(label)) == str(label) for label, feature in pairs]
         out = wrapped.filter(seen).to_native()
         return out.reset_index(drop=True) if hasattr(out, "reset_index") else out

@@ -36,6 +36,8 @@ class ChoiceData:
     available : boolean array of shape (n_choices, n_alternatives)
     choice : array of shape (n_choices,) or None
         The label of the alternative that was chosen, where that is known.
+    person : array of str of shape (n_choices,) or None
+        Who chose, where persons choose several times.
 
     Examples
     --------
@@ -61,8 +63,11 @@ class ChoiceData:
     covariates: list[str]
     available: NDArray[np.bool_]
     choice: NDArray | None = None
+    person: NDArray | None = None
 
     def __post_init__(self) -> None:
+        if self.person is not None:
+            object.__setattr__(self, "person", person_labels(self.person, len(self)))
         missing = ~np.isfinite(self.values) & self.available[:, :, None]
         if missing.any():
             row, alternative, covariate = (int(k) for k in np.argwhere(missing)[0])
@@ -87,6 +92,8 @@ class ChoiceData:
         text = f"{len(self)} choices among {', '.join(map(str, self.alternatives))}"
         for what, names in (("alternatives", self.covariates), ("choosers", self.chooser_names)):
             text += f"; covariates of {what}: {', '.join(names) or 'none'}"
+        if self.person is not None:
+            text += f"; {len(np.unique(self.person))} persons"
         return f"ChoiceData({text})"
 
     def __len__(self) -> int:
@@ -103,6 +110,7 @@ class ChoiceData:
         choice: str | None = None,
         availability: Mapping | str | None = None,
         pattern: str = "{covariate}_{alternative}",
+        person: str | None = None,
     ) -> ChoiceData:
         """From a table with a row for each choice.
 
@@ -122,6 +130,8 @@ class ChoiceData:
             The column that says whether an alternative is available, for each alternative that is
             not always; or the pattern of these columns, such as ``"{alternative}_av"``.
         pattern : str, default="{covariate}_{alternative}"
+        person : str, optional
+            The column that says who chose, where persons choose several times.
         """
         labels, table = np.unique(np.asarray(list(alternatives))), _Table(frame)
         names = list(covariates)
@@ -150,6 +160,7 @@ class ChoiceData:
             [str(name) for name in names],
             available,
             None if choice is None else table.labels(choice),
+            None if person is None else table.raw(person),
         )
 
     @classmethod
@@ -162,6 +173,7 @@ class ChoiceData:
         covariates: Sequence[str] = (),
         chooser: Sequence[str] = (),
         choice: str | None = None,
+        person: str | None = None,
     ) -> ChoiceData:
         """From a table with a row for each alternative of each choice.
 
@@ -179,6 +191,8 @@ class ChoiceData:
             Columns that are the same in all rows of a choice.
         choice : str, optional
             The column that is true or 1 in the row of the alternative that was chosen.
+        person : str, optional
+            The column that says who chose, where persons choose several times.
 
         Examples
         --------
@@ -225,8 +239,15 @@ class ChoiceData:
                 raise ValueError(f"{case} {shown!s} has {times} chosen alternatives instead of 1")
             chosen = np.empty(n, dtype=labels.dtype)
             chosen[place[flags]] = of_alternative[flags]
+        who = None
+        if person is not None:
+            each = person_labels(table.raw(person), table.n_rows)
+            who = each[np.sort(first)]
+            if (each != who[place]).any():
+                i = int(np.argmax(each != who[place]))
+                raise ValueError(f"{person} differs between the rows of {case} {cases[i]!s}")
         names = [str(name) for name in covariates], [str(name) for name in chooser]
-        return cls(labels, head, names[1], values, names[0], rows_of > 0, chosen)
+        return cls(labels, head, names[1], values, names[0], rows_of > 0, chosen, who)
 
     def table(self) -> Any:
         """Everything as one pandas data frame, with columns such as ``price[car]``.
@@ -302,7 +323,25 @@ class ChoiceData:
             values=self.values[rows],
             available=self.available[rows],
             choice=None if self.choice is None else self.choice[rows],
+            person=None if self.person is None else self.person[rows],
         )
+
+    def without_persons(self) -> ChoiceData:
+        """The same choices, as if every one was somebody else's."""
+        return replace(self, person=None)
+
+
+def person_labels(values: Any, n: int) -> NDArray:
+    """Labels of persons as text, one for each choice; 7 and 7.0 are one person."""
+    given = np.asarray(values)
+    if given.shape != (n,):
+        raise ValueError(f"person must have one label for each of the {n} choices")
+    missing = np.array([value is None or value != value for value in given.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(f"the person is missing in row {int(np.argmax(missing)) + 1}")
+    if given.dtype.kind == "f" and (given == np.round(given)).all() and n:
+        given = given.astype(np.int64)
+    return np.array([str(value) for value in given.tolist()], dtype=np.str_)
 
 
 class _Table:
@@ -314,12 +353,15 @@ class _Table:
             raise TypeError(f"frame must be a data frame, not {type(frame).__name__}")
         self.n_rows = len(self.frame)
 
-    def labels(self, column: str) -> NDArray:
+    def raw(self, column: str) -> NDArray:
         if column not in self.frame.columns:
             raise ValueError(
                 f"there is no column {column!r}; the columns are {', '.join(self.frame.columns)}"
             )
-        values = self.frame[column].to_numpy()
+        return self.frame[column].to_numpy()
+
+    def labels(self, column: str) -> NDArray:
+        values = self.raw(column)
         return values.astype(str) if values.dtype == object else values
 
     def numbers(self, column: str) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from pasb.binary.panel_logistic import PanelLogistic
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
 
@@ -161,4 +162,6 @@ def unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
             f"{type(model).__name__}"
         )
     fitted = model.fitted_
+    if isinstance(fitted.binary, PanelLogistic):
+        raise TypeError("effects know no intercepts of persons: ask pasb.choice instead")
     return fitted, fitted.inner_rows, not hasattr(model, "formula")

@@ -26,6 +26,7 @@ import numpy as np
 from pasb.binary.binary_model import BinarySampler, Keys
 from pasb.binary.choice_logistic import ChoiceSampler
 from pasb.binary.linear import LinearSampler
+from pasb.binary.panel_logistic import PanelSampler
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.evidences.annealed import AnnealedEvidences
 from pasb.evidences.approximations import Approximations
@@ -196,6 +197,8 @@ class Sweeper:
         self.tabulate = Tabulate(sampler, table, problem.direction, self.run)
         if not problem.infers:
             return [gibbs, self.tabulate], [gibbs, self.tabulate]
+        if isinstance(sampler, PanelSampler):
+            raise ValueError("intercepts of persons need a fixed order")
         swap = Swap(table, problem.n_swaps)
         fit_reference = FitReference(sampler, problem.roles)
         printed: list[Move] = [gibbs, fit_reference, self.tabulate, swap]
