@@ -192,7 +192,8 @@ class TestFit:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            ({"missing": "drop"}, "missing must be one of 'indicator', 'error'"),
+            ({"missing": "fill"}, "missing must be one of 'indicator', 'error'"),
+            ({"missing": "drop"}, "one of 'indicator', 'error'.*drop them from X and y before fit"),
             ({"unknown": 3}, "unknown must be one of"),
             ({"decimal": ";"}, "decimal must be one of"),
             ({"min_count": 0}, "min_count must be a positive integer"),

@@ -49,3 +49,39 @@ def test_the_general_way(kind, best):
         )
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)
+
+
+def test_far_away_rows_of_softplus_sticks():
+    """Predictors too large for plain exponentials, in some versions or in all of them."""
+    data = datasets.load("iris")
+    model = SoftplusClassifier(n_experts=3, n_layers=2, **SHORT).fit(data.X, data.y)
+    predictor = model.fitted_.predictor()
+    far = np.array(data.X[:40])
+    far[::7] *= 1e5
+    for X in (np.array(data.X[:40]), far):
+        rows = AlteredRows(model, X)
+        variants = [{}, {"x1": Shift(1e6)}, {"x0": -1e6}, {"x2": Shift(1.0)}]
+        ways = [
+            np.concatenate(
+                [v[..., :40].copy() for _, v in way(rows, predictor, variants)(slice(0, 40))]
+            )
+            for way in (of_softplus_variants, of_variants)
+        ]
+        assert np.isfinite(ways[0]).all()
+        np.testing.assert_allclose(*ways, rtol=1e-7, atol=1e-14)
+
+
+def test_versions_in_which_only_some_changes_are_alike():
+    """A shift that bounds cut off for some rows is none that all rows share."""
+    data = datasets.load("iris")
+    model = SoftplusClassifier(n_experts=3, n_layers=2, **SHORT).fit(data.X, data.y)
+    predictor = model.fitted_.predictor()
+    rows = AlteredRows(model, data.X)
+    variants = [{"x0": Shift(1.0, high=6.0)}, {"x0": Shift(0.3), "x1": Shift(1.0, high=3.0)}]
+    found, expected = (
+        np.concatenate(
+            [v[..., :150].copy() for _, v in way(rows, predictor, variants)(slice(0, 150))]
+        )
+        for way in (of_softplus_variants, of_variants)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)

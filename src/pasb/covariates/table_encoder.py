@@ -306,7 +306,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         for name, options in allowed.items():
             if getattr(self, name) not in options:
                 shown = ", ".join(map(repr, options))
-                raise ValueError(f"{name} must be one of {shown}; got {getattr(self, name)!r}")
+                told = f"{name} must be one of {shown}; got {getattr(self, name)!r}"
+                if (name, getattr(self, name)) == ("missing", "drop"):
+                    told += ": a transformer cannot drop rows, so drop them from X and y before fit"
+                raise ValueError(told)
         for name, least in (("min_count", 1), ("max_levels", 1)):
             value = getattr(self, name)
             if name == "min_count" and isinstance(value, str) and value == "auto":

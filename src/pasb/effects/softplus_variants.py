@@ -1,31 +1,36 @@
 """Probabilities of several versions of the same rows under softplus sticks.
 
-As for logistic sticks, versions differ in few columns, so linear predictors are worked out once.
+As for logistic sticks, versions differ in few columns, so linear predictors are worked out once,
+and so are their exponentials: a version multiplies them by a factor, which is the same for all rows
+where a column changes by the same amount everywhere. Predictors that are too large for this are
+treated by logs, as `pasb.binary.softplus_link` does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.side_by_side import PLAIN, of_rates
 from pasb.binary.softplus import Softplus
 from pasb.binary.softplus_link import (
     LOG_OFF,
     add_layer,
     exponentials,
-    log_one_minus_exp,
     log_rates,
     log_weights,
 )
 from pasb.effects.altered_rows import AlteredRows, Changes
 from pasb.effects.logistic_variants import add_product, changed_columns
 from pasb.effects.streaming import Evaluation
-from pasb.numerics.compiled import kernel
+from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
+from pasb.numerics.vector import vector_exp, vector_log
 from pasb.posterior.predict import Predictor
-from pasb.sticks import probabilities_of_draws
+from pasb.sticks import LEAST_PROBABILITY
 
 NUMBERS_AT_ONCE = 2**18
 
@@ -54,10 +59,11 @@ def of_softplus_variants(
         starts = np.cumsum([0, *(len(columns) for columns, _ in each)])
         columns = np.concatenate([columns for columns, _ in each]).astype(np.int64)
         change = np.concatenate([change for _, change in each])
+        same = _same_everywhere(base, columns, change)
         step = max(1, NUMBERS_AT_ONCE // (n_categories * n_rows * n_variants))
-        logs = np.empty((2, step, n_variants, n_categories - 1, n_rows))
-        out = np.empty((step * n_variants, n_categories, n_rows))
-        scratch = tuple(np.empty((n, n_rows)) for n in (n_vectors, n_experts, 3))
+        out = np.empty((step, n_variants, n_categories, n_rows))
+        scratch = tuple(np.empty((n, n_rows)) for n in (n_vectors, n_vectors, n_experts, 6))
+        left = np.empty((n_variants, n_rows))
         for start in range(0, n_draws, step):
             draws = slice(start, min(start + step, n_draws))
             n = draws.stop - start
@@ -66,49 +72,158 @@ def of_softplus_variants(
             own = coef[which].reshape(n, n_categories - 1, n_vectors, n_columns)
             flat = padded(own, blocks.shape[1])
             moved = np.ascontiguousarray(own[..., columns])
-            success, failure = logs[:, :n]
-            _logs(blocks, flat, log_weights(weight[which]), moved, change, starts, *scratch,
-                  success, failure)  # fmt: skip
-            shape = (n * n_variants, n_categories - 1, n_rows)
-            p = out[: n * n_variants]
-            probabilities_of_draws(
-                success.reshape(shape),
-                failure.reshape(shape),
-                np.repeat(predictor.reverse[draws], n_variants),
-                np.repeat(orders, n_variants, axis=0),
-                p,
-            )
-            yield draws, p.reshape(n, n_variants, n_categories, n_rows)
+            weights = weight[which], log_weights(weight[which])
+            _probabilities(blocks, flat, *weights, moved, change, same, starts,
+                           predictor.reverse[draws], orders, *scratch, left, out)  # fmt: skip
+            yield draws, out[:n]
 
     return evaluate
 
 
+def _same_everywhere(
+    base: NDArray[np.float64], columns: NDArray[np.int64], change: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Which changes are the same for all rows, up to the rounding of a sum; they are made equal."""
+    own = change[:, : len(base)]
+    size = np.abs(base[:, columns]).max(axis=0) + np.abs(own).max(axis=1)
+    same = np.ptp(own, axis=1) <= 8 * np.finfo(np.float64).eps * size
+    change[same] = own[same].mean(axis=1)[:, None]
+    return same
+
+
 @kernel
-def _logs(blocks, coef, log_weight, moved, change, starts, psi, log_q, work, success, failure):
-    """Logs of success and failure, (draws, variants, sticks, rows).
+def _probabilities(
+    blocks, coef, weight, log_weight, moved, change, same, starts, reverse, orders,
+    psi, growth, log_q, work, left, out,
+):  # fmt: skip
+    """``out[d, v]`` becomes (classes, rows) probabilities of version v under draw d.
 
     `coef` is (draws, sticks, predictors, padded columns), `moved` the columns of it that
-    variants change, `change` by how much, (columns changed, rows); those of variant v are from
-    ``starts[v]`` on. `psi` (predictors, rows), `log_q` (experts, rows) and `work` (3, rows) are
-    scratch.
+    variants change, `change` by how much, (columns changed, rows), and `same` whether all rows
+    by as much; those of variant v are from ``starts[v]`` on. `psi` and `growth` (predictors, rows),
+    `log_q` (experts, rows), `work` (6, rows) and `left` (variants, rows) are scratch.
     """
-    n_draws, n_variants, n_sticks, _ = success.shape
-    n_experts = log_q.shape[0]
-    n_layers = psi.shape[0] // n_experts
+    n_draws, n_sticks, n_vectors, _ = coef.shape
+    n_variants = left.shape[0]
+    success, failure = work[4], work[5]
     for d in range(n_draws):
+        left[:, :] = 1.0
         for j in range(n_sticks):
             linear_predictors(blocks, coef[d, j], psi)
+            plain = _is_moderate(psi, moved[d, j], change, n_vectors // log_q.shape[0])
+            if plain:
+                for t in range(n_vectors):
+                    exponentials(psi[t], growth[t])
             for v in range(n_variants):
-                for k in range(n_experts):
-                    log_q[k] = 0.0
-                    if log_weight[d, j, k] > LOG_OFF:
-                        for t in range(k * n_layers, (k + 1) * n_layers):
-                            work[2] = psi[t]
-                            for c in range(starts[v], starts[v + 1]):
-                                add_product(moved[d, j, t, c], change[c], work[2])
-                            add_layer(work[2], log_q[k])
-                log_rates(log_q, log_weight[d, j], work[0], work[1])
-                exponentials(work[1], failure[d, v, j])
-                log_one_minus_exp(work[1], failure[d, v, j], success[d, v, j])
-                for i in range(failure.shape[3]):
-                    failure[d, v, j, i] = -failure[d, v, j, i]
+                changed = slice(starts[v], starts[v + 1])
+                if plain:
+                    _rates(growth, weight[d, j], moved[d, j, :, changed], change[changed],
+                           same[changed], work)  # fmt: skip
+                    of_rates(work[0], left.shape[1], success, failure)
+                else:
+                    _by_logs(psi, log_weight[d, j], moved[d, j, :, changed], change[changed],
+                             log_q, work)  # fmt: skip
+                p = out[d, v, orders[d, j]]
+                if reverse[d]:
+                    _break(failure, success, left[v], p)
+                else:
+                    _break(success, failure, left[v], p)
+        for v in range(n_variants):
+            _rest(left[v], out[d, v, orders[d, n_sticks]])
+
+
+@kernel
+def _is_moderate(psi, moved, change, n_layers):
+    """Whether all predictors of all versions are so small that logs are not needed."""
+    largest = 0.0
+    for c in range(change.shape[0]):
+        reach = 0.0
+        for i in range(change.shape[1]):
+            reach = max(reach, abs(change[c, i]))
+        steepest = 0.0
+        for t in range(moved.shape[0]):
+            steepest = max(steepest, abs(moved[t, c]))
+        largest += reach * steepest
+    most = PLAIN / n_layers - largest
+    n_large = 0
+    for t in range(psi.shape[0]):
+        for i in range(psi.shape[1]):
+            n_large += abs(psi[t, i]) > most
+    return n_large == 0
+
+
+@kernel
+def _rates(growth, weight, moved, change, same, work):
+    """Rates of one version, into ``work[0]``; `growth` holds exponentials of the predictors."""
+    n_layers = growth.shape[0] // weight.size
+    rates, q, factors, grown = work[0], work[1], work[2], work[3]
+    rates[:] = 0.0
+    for k in range(weight.size):
+        if weight[k] == 0.0:
+            continue
+        q[:] = 1.0
+        for t in range(k * n_layers, (k + 1) * n_layers):
+            shift, alike = 0.0, True
+            for c in range(same.size):
+                if same[c]:
+                    shift += moved[t, c] * change[c, 0]
+                elif alike:
+                    factors[:] = 0.0
+                    alike = False
+            if alike:
+                _add_layer(growth[t], math.exp(shift), q)
+            else:
+                for c in range(same.size):
+                    if not same[c]:
+                        add_product(moved[t, c], change[c], factors)
+                _grow(growth[t], factors, grown)
+                _add_layer(grown, math.exp(shift), q)
+        add_product(weight[k], q, rates)
+
+
+@elementwise
+def _add_layer(growth, factor, q):
+    """Turn q_(t-1) into q_t = log(1 + q_(t-1) exp(psi_t)), in place."""
+    for i in range(q.size):
+        y = q[i] * (growth[i] * factor)
+        u = 1.0 + y
+        # the second term gives back what the sum rounded away
+        q[i] = vector_log(u) + (y - (u - 1.0)) / u
+
+
+@elementwise
+def _grow(growth, shift, out):
+    for i in range(out.size):
+        out[i] = growth[i] * vector_exp(shift[i])
+
+
+@kernel
+def _by_logs(psi, log_weight, moved, change, log_q, work):
+    """Success and failure of one version, into ``work[4]`` and ``work[5]``."""
+    n_layers = psi.shape[0] // log_weight.size
+    own, total, log_rate, rate = work[0], work[1], work[2], work[3]
+    for k in range(log_weight.size):
+        log_q[k] = 0.0
+        if log_weight[k] > LOG_OFF:
+            for t in range(k * n_layers, (k + 1) * n_layers):
+                own[:] = psi[t]
+                for c in range(change.shape[0]):
+                    add_product(moved[t, c], change[c], own)
+                add_layer(own, log_q[k])
+    log_rates(log_q, log_weight, total, log_rate)
+    exponentials(log_rate, rate)
+    of_rates(rate, rate.size, work[4], work[5])
+
+
+@elementwise
+def _break(stop, go, left, p):
+    """Split what is `left` of each row into what stops here and what goes on."""
+    for i in range(left.size):
+        p[i] = max(left[i] * stop[i], LEAST_PROBABILITY)
+        left[i] *= go[i]
+
+
+@elementwise
+def _rest(left, p):
+    for i in range(left.size):
+        p[i] = max(left[i], LEAST_PROBABILITY)
