@@ -26,7 +26,8 @@ from pasb import SoftplusClassifier
 
 X, y = np.random.default_rng(0).normal(size=(12, 1)), np.arange(12) % 3
 settings = {"n_experts": 1, "n_layers": 1, "n_chains": 1, "n_warmup": 0, "n_draws": 4}
-settings |= {"order": [2, 0, 1], "moves": "gibbs", "direction": "forward", "random_state": 1, "progress": False}
+settings |= {"order": [2, 0, 1], "moves": "gibbs", "direction": "forward"}
+settings |= {"random_state": 1, "progress": False}
 for engine in ("cpu", "cuda"):
     model = SoftplusClassifier(engine=engine, **settings).fit(X, y)
     print(f"{engine:5}", model.draws_.log_likelihood[0])
