@@ -85,4 +85,5 @@ for name, fitted, style in (("this process", alone, "-"), ("cluster, a worker ki
         fitted.draws_.log_likelihood[0], style, linewidth=1.5 + 1.5 * (style == ":"), label=name
     )
 ax.set(xlabel="draw of the first chain", ylabel="log-likelihood")
+ax.ticklabel_format(axis="y", useOffset=False)
 ax.legend(frameon=False, fontsize=9)
