@@ -104,6 +104,14 @@ def test_gallery_scripts_are_sound(path):
 
 def test_the_gallery_is_large_enough():
     assert len(GALLERY) >= 14
+    assert f"gallery of {len(GALLERY)} examples" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_footnotes_are_defined_once(source):
+    """Twice is an error of the build."""
+    for path in source.rglob("*.md"):
+        labels = re.findall(r"^\[\^([^\]]+)\]:", path.read_text("utf-8"), re.MULTILINE)
+        assert len(labels) == len(set(labels)), path.name
 
 
 @pytest.mark.parametrize(

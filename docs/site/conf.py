@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1000,
+    "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "matplotlib_animations": False,
@@ -81,5 +82,6 @@ html_theme_options = {
 html_sidebars = {"index": [], "install": [], "first_fit": [], "who_should_not": []}
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
-html_static_path: list[str] = []
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
 toc_object_entries_show_parents = "hide"

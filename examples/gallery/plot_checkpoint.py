@@ -43,5 +43,5 @@ fig, ax = plt.subplots(figsize=(7, 2.6), layout="constrained")
 for chain in resumed.draws_.log_likelihood:
     ax.plot(chain, linewidth=0.7)
 ax.axvline(part.draws_.n_draws, color="0.3", linestyle="--")
-ax.annotate("stopped here", (part.draws_.n_draws, ax.get_ylim()[0]), fontsize=9)
+ax.set_title("the dashed line: stopped and resumed", fontsize=10)
 ax.set(xlabel="draw", ylabel="log-likelihood")

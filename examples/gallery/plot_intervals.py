@@ -34,5 +34,6 @@ for row in (between[np.argmin(width.iloc[between])], between[np.argmax(width.ilo
         textcoords="offset points",
         ha="center",
         fontsize=9,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
     )
 ax.set(xlabel="P(opel)", ylabel="width of its 90% interval", ylim=(0, 1.0))

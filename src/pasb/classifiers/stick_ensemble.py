@@ -84,7 +84,7 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         of the estimator.
     n_features_in_ : int
         Where `X` has columns.
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (number of columns,)
         Only when `X` had column names that are all strings.
 
     See Also
