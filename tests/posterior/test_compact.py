@@ -139,7 +139,8 @@ class TestFiles:
     def test_size(self, tmp_path):
         """26 classes and 100 covariates, 4 x 250 draws of the logistic model: 10 MB at most."""
         rng = np.random.default_rng(0)
-        model = StickLogisticClassifier(**(SHORT | {"n_warmup": 1, "n_draws": 2, "n_swaps": 1}))
+        lengths = {"n_warmup": 1, "n_draws": 2, "order": list(range(26))}
+        model = StickLogisticClassifier(**(SHORT | lengths))
         model.fit(rng.normal(size=(260, 100)), np.arange(260) % 26)
         small = model.compact(4)
         small.save(tmp_path / "small.pasb")
