@@ -11,6 +11,7 @@ import numpy as np
 
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import StickClassifier
+from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource, is_dask
 from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
 from pasb.covariates.parts import Plan, cut
@@ -82,7 +83,7 @@ class PartedFit(StickClassifier):
         row_blocks = RowBlocks.of(self.engine)
         model = self._binary_model()
         model.check()
-        source = source_of(X, y, sample_weight)
+        source = self._source_of(X, y, sample_weight)
         workshop = row_blocks.workshop(cores(self.n_jobs))
         phase("counting rows")
         lengths = workshop.lengths(source)
@@ -91,7 +92,8 @@ class PartedFit(StickClassifier):
         parts = cut(lengths, rows_of_a_part(sum(lengths)))
         phase("looking at the rows")
         look = united(workshop.looks(source, parts))
-        self._learn_columns(source, look)
+        library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+        self._learn_columns(source, look, library)
         factors = class_factors(look, self.class_weight)
         self._scaling = scaling_of(look, factors, self.scale, source.names)
         self._fixed_orders()  # complains before anything takes time
@@ -103,7 +105,16 @@ class PartedFit(StickClassifier):
         row_sums = workshop.sums(source, parts, plan)
         return self._problems_of(row_sums), self._schedule(self._run_seed())
 
-    def _learn_columns(self, source: TableSource, look: Look) -> None:
+    def _source_of(self, X: Any, y: Any, sample_weight: Any) -> TableSource:
+        """A table in pieces; for a GPU, tables in memory are read as by `engine="cpu"`."""
+        on_gpu = RowBlocks.of(self.engine).device == "cuda"
+        if is_elsewhere(X) or isinstance(X, np.ndarray | TableSource) or not on_gpu:
+            return source_of(X, y, sample_weight)
+        table, labels = checked_table(self, X, y=y, reset=True)
+        names = getattr(self, "feature_names_in_", None)
+        return ArraySource(table, labels, sample_weight, names)
+
+    def _learn_columns(self, source: TableSource, look: Look, library: str) -> None:
         """Names of columns and classes, as `predict` wants them."""
         if len(look.labels) > MOST_VALUES:
             raise ValueError(
@@ -115,7 +126,7 @@ class PartedFit(StickClassifier):
         self.__dict__.pop("feature_names_in_", None)
         if source.has_names:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        self._frame_library = "pandas"
+        self._frame_library = library
 
     def _problems_of(self, row_sums: RowSums) -> list[Problem]:
         """The problem of every chain, and what is learned from a few rows."""

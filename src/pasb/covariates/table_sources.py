@@ -55,7 +55,7 @@ class ArraySource(TableSource):
 
     has_names = False
 
-    def __init__(self, X: NDArray, y: Any, weights: Any = None):
+    def __init__(self, X: NDArray, y: Any, weights: Any = None, names: Any = None):
         if X.ndim != 2:
             raise ValueError(f"X must have two dimensions, rows and columns; it has {X.ndim}")
         if X.dtype.kind not in "fiub":
@@ -68,7 +68,8 @@ class ArraySource(TableSource):
                     f"{name} must hold one entry for each of the {len(X):,} rows of X; its shape "
                     f"is {array.shape}"
                 )
-        self.names = [f"x{v}" for v in range(X.shape[1])]
+        self.has_names = names is not None
+        self.names = [f"x{v}" for v in range(X.shape[1])] if names is None else [*map(str, names)]
         self.n_pieces = -(-len(X) // ROWS_OF_A_SLICE)
 
     def lengths(self) -> list[int]:  # noqa: D102

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pasb.engines.device import array_module
 from pasb.engines.workshop import LocalWorkshop, Workshop
 from pasb.errors import EngineError
 
 STORAGES = ("float64", "float32")
-ENGINES = ("cpu", "blocks", "dask")
-WORDS = "'cpu', 'blocks', 'dask', a distributed.Client or a pasb.RowBlocks"
+DEVICES = ("cpu", "cuda")
+ENGINES = ("cpu", "cuda", "blocks", "dask")
+WORDS = "'cpu', 'cuda', 'blocks', 'dask', a distributed.Client or a pasb.RowBlocks"
 
 
 @dataclass(frozen=True)
 class RowBlocks:
-    """Rows in blocks: in memory, in files, or on the workers of a Dask cluster.
+    """Rows in blocks: in memory, in files, on a GPU, or on the workers of a Dask cluster.
 
-    As `engine` of a classifier it says more than the names "blocks" and "dask".
+    As `engine` of a classifier it says more than the names "blocks", "cuda" and "dask".
 
     Parameters
     ----------
@@ -29,6 +31,9 @@ class RowBlocks:
         Keep the blocks in files there, even if they would fit into memory.
     client : distributed.Client, optional
         Keep them on the workers of this cluster.
+    device : {"cpu", "cuda"}, default="cpu"
+        Where sums over rows are taken; "cuda" is an NVIDIA GPU of this machine. Blocks that its
+        memory has no room for are copied to it in every pass.
 
     Examples
     --------
@@ -47,10 +52,15 @@ class RowBlocks:
     storage: str = "float64"
     folder: str | Path | None = None
     client: Any = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.storage not in STORAGES:
             raise ValueError(f"storage must be one of {STORAGES}, not {self.storage!r}")
+        if self.device not in DEVICES:
+            raise ValueError(f"device must be one of {DEVICES}, not {self.device!r}")
+        if self.device != "cpu" and self.client is not None:
+            raise ValueError("device and client do not go together: workers use their processors")
         if self.folder is not None and self.client is not None:
             raise ValueError("folder and client do not go together: workers keep their own blocks")
 
@@ -58,7 +68,7 @@ class RowBlocks:
         return self  # it cannot change, and a client cannot be copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowBlocks, (self.storage, self.folder)  # a client stays with its process
+        return RowBlocks, (self.storage, self.folder, None, self.device)  # a client stays with its process
 
     @classmethod
     def of(cls, engine: Any) -> RowBlocks:
@@ -71,10 +81,17 @@ class RowBlocks:
             raise ValueError(f"engine must be {WORDS}; got {type(engine).__name__}")
         if engine == "dask":
             return cls(client=current_client())
+        if engine == "cuda":
+            return cls(device="cuda")
         return cls() if isinstance(engine, str) else cls(client=engine)
 
     def workshop(self, n_jobs: int) -> Workshop:
         """Who makes blocks of a table."""
+        if self.device == "cuda":
+            from pasb.engines.cuda_sums import CudaSums
+
+            array_module()  # complains where there is no GPU
+            return LocalWorkshop(n_jobs, self.folder, CudaSums)
         if self.client is None:
             return LocalWorkshop(n_jobs, self.folder)
         from pasb.engines.dask_sums import DaskWorkshop

@@ -79,10 +79,17 @@ class LocalWorkshop(Workshop):
     n_jobs : int
     folder : path, optional
         Where parts are kept that do not fit into memory; by default a temporary folder.
+    sums_type : type, default=LocalSums
+        Who takes sums over the parts.
     """
 
-    def __init__(self, n_jobs: int = 1, folder: str | Path | None = None):
-        self.n_jobs, self.folder = n_jobs, folder
+    def __init__(
+        self,
+        n_jobs: int = 1,
+        folder: str | Path | None = None,
+        sums_type: type[LocalSums] = LocalSums,
+    ):
+        self.n_jobs, self.folder, self.sums_type = n_jobs, folder, sums_type
 
     def lengths(self, source: TableSource) -> list[int]:  # noqa: D102
         known = source.lengths()
@@ -112,7 +119,7 @@ class LocalWorkshop(Workshop):
                     made.append(kept)
         if folder is not None:  # mapped files stay until nobody uses them any more
             shutil.rmtree(folder, ignore_errors=True)
-        return LocalSums(made, first_rows(parts), self.n_jobs)
+        return self.sums_type(made, first_rows(parts), self.n_jobs)
 
     def _folder(self, needed: int, n_rows: int) -> Path | None:
         """Where to keep parts, or None for memory; an error where neither has room."""

@@ -1,0 +1,118 @@
+"""Sums over rows on a GPU, or in the simulator: those of the CPU, and fits from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pasb import StickLogisticClassifier, StickRobitClassifier
+from pasb.binary import Logistic, Robit
+from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
+from pasb.covariates.parts import Part
+from pasb.engines import cuda_sums
+from pasb.engines.cuda_sums import CudaSums
+from pasb.engines.device import simulated
+from pasb.numerics.rows import blocked
+from pasb.sampling.row_sums import LocalSums, PartedRows
+from pasb.sticks import ABSENT, FAILURE, IMPUTED, SUCCESS
+
+N_ROWS = 300 if simulated() else 5000
+ROLES = [
+    [SUCCESS, FAILURE, FAILURE],
+    [ABSENT, SUCCESS, FAILURE],
+    [FAILURE, ABSENT, SUCCESS],
+    [SUCCESS, IMPUTED, FAILURE],
+]
+
+
+def parts(dtype="float64", weighted=True, seed=0):
+    """Two parts of three categories, the second without rows of one of them."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for shares in ([0.5, 0.2, 0.3], [0.6, 0.0, 0.4]):
+        counts = (N_ROWS * np.array(shares)).astype(int)
+        n = counts.sum()
+        X = np.column_stack([np.ones(n), rng.normal(size=(n, 4))])
+        weights = rng.uniform(0.5, 2, size=n) if weighted else None
+        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        source = np.arange(n, dtype=np.int32)
+        out.append(Part(blocked(X).astype(dtype), weights, bounds, 5, source))
+    return out
+
+
+def requests(n=3, seed=1):
+    rng = np.random.default_rng(seed)
+    return [
+        Request(kind, np.array(roles, dtype=np.int8), rng.normal(size=(n, 5)) * 2)
+        for kind in (VALUE, SLOPE, NEWTON)
+        for roles in ROLES
+    ]
+
+
+def link_of(model, some):
+    rows = PartedRows.over(LocalSums(some, np.zeros(2, dtype=np.int64)))
+    return model.sampler(rows).link
+
+
+def sums_of(some, kind=CudaSums):
+    return kind(some, np.zeros(len(some), dtype=np.int64))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("model", [Logistic(), Robit(df=4.0)], ids=["logistic", "robit"])
+def test_sums_are_those_of_the_cpu(model, dtype):
+    some = parts(dtype, weighted=dtype == "float64")
+    link = link_of(model, some)
+    there, here = (sums_of(some, kind).ask(requests(), link) for kind in (CudaSums, LocalSums))
+    for request, one, other in zip(requests(), there, here, strict=True):
+        for name in one._fields:
+            a, b = getattr(one, name), getattr(other, name)
+            assert a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-8, err_msg=f"{request.kind} {name}")
+
+
+def test_an_answer_does_not_depend_on_its_neighbours():
+    some = parts()
+    link = link_of(Logistic(), some)
+    sums, asked = sums_of(some), requests(n=40)
+    for request, together in zip(asked, sums.ask(asked, link), strict=True):
+        (alone,) = sums.ask([request._replace(coef=request.coef[7:8])], link)
+        for name in alone._fields:
+            np.testing.assert_array_equal(getattr(alone, name), getattr(together, name)[7:8])
+
+
+@pytest.mark.parametrize("name, value", [("free_bytes", lambda xp: 0), ("MOST_TERMS", 3000)])
+def test_less_room_gives_the_same_bits(monkeypatch, name, value):
+    some = parts()
+    link = link_of(Logistic(), some)
+    expected = sums_of(some).ask(requests(), link)
+    monkeypatch.setattr(cuda_sums, name, value)
+    small = sums_of(some)
+    assert len(small.kept) == (0 if name == "free_bytes" else 2)
+    for one, other in zip(small.ask(requests(), link), expected, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def table(n=80, seed=2):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"bill": rng.normal(size=n), "flipper": rng.normal(size=n)})
+    y = np.array(["a", "b", "c"])[(X["bill"] + rng.logistic(size=n) > 0) + (X["flipper"] > 0.5)]
+    return X, y
+
+
+SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 3}
+
+
+@pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [StickLogisticClassifier, StickRobitClassifier])
+def test_fits(kind, tmp_path):
+    X, y = table()
+    order = ["a", "b", "c"]
+    there = kind(engine="cuda", order=order, **SHORT).fit(X, y)
+    here = kind(engine="blocks", order=order, **SHORT).fit(X.to_numpy(), y)
+    assert list(there.feature_names_in_) == ["bill", "flipper"]
+    np.testing.assert_allclose(
+        there.predict_proba(X), here.predict_proba(X.to_numpy()), rtol=1e-6, atol=1e-8
+    )
