@@ -40,7 +40,7 @@ class ThreadEngine(Engine):
                     problem.surrogate(self.n_jobs),
                     problem.annealed(self.n_jobs),
                 )
-        # all chains count the same moves: paths between orders are made in every direction or in none
+        # all chains count the same moves: paths between orders in every direction, or in none
         anneals = all(annealed is not None for *_, annealed in shared.values())
         for k, problem in enumerate(problems):
             approximations, surrogate, annealed = shared[id(problem)]
