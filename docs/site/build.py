@@ -7,6 +7,7 @@ set right. Python in the how-to pages is run first. Warnings are errors.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ def main() -> int:
     """Put the sources together and build."""
     shutil.rmtree(BUILD / "source", ignore_errors=True)
     assemble(SOURCE)
+    copy_mathjax(SOURCE / "static" / "mathjax")
     run_pages(sorted([SITE / "first_fit.md", *(SITE / "howto").glob("*.md")]))
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run([*command, str(SOURCE), str(BUILD / "html")], check=False)
@@ -65,6 +67,21 @@ def assemble(source: Path) -> None:
     shutil.copytree(ROOT / "examples" / "gallery", source / "examples_gallery")
     write_reference(source / "reference")
     write_inventories(source)
+
+
+def copy_mathjax(folder: Path) -> None:
+    """MathJax and its fonts out of a package of the registry, so that formulas need no network."""
+    found = importlib.util.find_spec("sphinx-mathjax-offline")
+    if found is None or found.origin is None:
+        raise SystemExit("sphinx-mathjax-offline is missing: pip install -e '.[docs]'")
+    package = Path(found.origin).parent / "static" / "mathjax"
+    for name in ("tex-chtml.js", "output/chtml/fonts"):
+        there = folder / name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        if (package / name).is_dir():
+            shutil.copytree(package / name, there)
+        else:
+            shutil.copy(package / name, there)
 
 
 def relinked(text: str, path: Path, pages: dict[Path, str]) -> str:
