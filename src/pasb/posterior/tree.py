@@ -53,7 +53,7 @@ def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
     splits = Splits.of(fitted)
     kept = splits.kept(len(fitted.classes))
     each = splits.each[:kept]
-    return xarray.Dataset(
+    whole = xarray.Dataset(
         {
             **parameters_by_name(fitted, splits),
             "order": ((*SAMPLED, "stick"), draws.order),
@@ -70,6 +70,9 @@ def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
             "row": watched.row,
         },
     )
+    if isinstance(fitted.binary, PanelLogistic):  # the last column says who chose
+        return whole.isel(feature=slice(None, -1))
+    return whole
 
 
 def _chains(fitted: Fitted) -> dict[str, Any]:
