@@ -79,7 +79,7 @@ class PartedFit(StickClassifier):
         for name, value in (("availability", availability), ("prior", self.prior)):
             if value is not None:
                 raise ValueError(
-                    f"{name} needs rows in memory and engine='cpu': blocks of rows know nothing of it"
+                    f"{name} needs rows in memory and engine='cpu'; blocks of rows do not know it"
                 )
         row_blocks = RowBlocks.of(self.engine)
         model = self._binary_model()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb import __version__
+from pasb.binary.panel_logistic import PanelLogistic
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.splits import Splits
 from pasb.storage.whole_file import temporary_name
