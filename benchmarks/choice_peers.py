@@ -11,6 +11,7 @@ tables come from. Biogeme needs an environment of its own, since it asks for an 
 - *multinomial, all columns*: scikit-learn's logistic regression; each alternative sees all columns,
   also the attributes of the others.
 - *logistic sticks*, *softplus sticks*: these see the same columns.
+- *choice sticks, generic* and *full*: sticks with the covariates of the logits of that name.
 
 Models that know availability learn with it. For others it is a column; of their probabilities those
 of unavailable alternatives are dropped and the rest normalised. The log score is the mean
@@ -34,6 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pasb import SoftplusClassifier, StickLogisticClassifier
+from pasb.choice import ChoiceData, StickChoiceClassifier
 from report import write
 
 
@@ -66,6 +68,39 @@ class OnColumns:
         return {"availability": table.available.to_numpy()}
 
 
+class ChoiceSticks:
+    """Sticks that see the covariates of their own alternative, as a utility does."""
+
+    def __init__(self, full: bool):
+        self.full = full
+        generic = "none" if full else "all"
+        self.model = StickChoiceClassifier(
+            generic=generic, random_state=1, n_jobs=1, progress=False
+        )
+
+    def fit(self, table: ChoiceTable) -> ChoiceSticks:
+        self.model.fit(self._data(table))
+        return self
+
+    def predict_proba(self, table: ChoiceTable) -> np.ndarray:
+        p = self.model.predict_proba(self._data(table))
+        return p[:, [list(self.model.classes_).index(name) for name in table.alternatives]]
+
+    def _data(self, table: ChoiceTable) -> ChoiceData:
+        frame = table.chooser.copy()
+        for name, own in table.attributes.items():
+            frame = frame.join(own.add_prefix(f"{name}_"))
+        frame = frame.join(table.available.add_prefix("available_"))
+        return ChoiceData.from_wide(
+            frame.assign(chosen=np.array(table.alternatives)[table.chosen]),
+            choice="chosen",
+            alternatives=table.alternatives,
+            covariates=list(table.attributes),
+            chooser=list(table.chooser) if self.full else [],
+            availability={name: f"available_{name}" for name in table.alternatives},
+        )
+
+
 def multinomial() -> OnColumns:
     return OnColumns(make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)))
 
@@ -88,6 +123,8 @@ MODELS: dict[str, Callable] = {
     "multinomial, all columns": multinomial,
     "logistic sticks": logistic_sticks,
     "softplus sticks": softplus_sticks,
+    "choice sticks, generic": partial(ChoiceSticks, full=False),
+    "choice sticks, full": partial(ChoiceSticks, full=True),
 }
 
 

@@ -88,8 +88,12 @@ def logistic(n_columns: int):
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
+MOST_FITS = 1000  # all orders up to six classes; the default has no limit up to eight
+
+
 def sticks(search: str) -> Callable:
-    return lambda estimator: StickEnsembleClassifier(estimator, search=search, random_state=0)
+    settings = {"search": search, "max_fits": MOST_FITS, "random_state": 0}
+    return lambda estimator: StickEnsembleClassifier(estimator, **settings)
 
 
 LEARNERS: dict[str, Callable] = {

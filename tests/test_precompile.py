@@ -42,8 +42,28 @@ kinds = {
     "svm": (pasb.StickSVMClassifier, {"cv_widths": [0.1, 1.0], "cv_folds": 2}),
     "stacked": (pasb.StackedSoftplusClassifier, {"stack_sweeps": 10}),
 }
-kind, own = kinds[model]
-for n_classes, n_rows, n_columns in ((2, 60, 3), (4, 90, 5)):
+if model == "choice":
+    import pandas as pd
+    from pasb.choice import ChoiceData, StickChoiceClassifier
+    n, names = 90, ["bus", "car", "train", "walk"]
+    frame = pd.DataFrame({"mode": np.array(names)[np.arange(n) % 4], "who": np.arange(n) // 3})
+    for name in names:
+        frame[f"price_{name}"] = rng.normal(size=n)
+        frame[f"{name}_here"] = (frame["mode"] == name) | (rng.random(n) < 0.7)
+    def choices(**own):
+        return ChoiceData.from_wide(
+            frame, choice="mode", alternatives=names, covariates=["price"], **own)
+    for data, order in (
+        (choices(), "infer"),
+        (choices(availability="{alternative}_here"), "infer"),
+        (choices(availability="{alternative}_here"), names),
+        (choices(availability="{alternative}_here", person="who"), names),
+    ):
+        fitted = StickChoiceClassifier(order=order, **settings).fit(data)
+        fitted.predict_proba(data), fitted.predict_frame(data), fitted.posterior_
+tables = ((2, 60, 3), (4, 90, 5)) if model in kinds else ()
+for n_classes, n_rows, n_columns in tables:
+    kind, own = kinds[model]
     y = np.arange(n_rows) % n_classes
     X = rng.normal(size=(n_rows, n_columns)) + y[:, None]
     weighs = model in ("logistic", "svm")
@@ -66,7 +86,7 @@ def test_fits_compile_nothing_more(model):
 def test_every_model_of_the_command_line_is_there():
     from pasb.cli import Model
 
-    assert set(precompile.MODELS) == {model.value for model in Model}
+    assert set(precompile.MODELS) == {model.value for model in Model} | {"choice"}
     assert {model for model, _ in precompile.FITS} == set(precompile.MODELS)
     for model, settings in (*precompile.FITS, *precompile.PAPER):
         precompile.classifier(model, settings)._validate_params()

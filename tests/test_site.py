@@ -77,6 +77,24 @@ def test_pages_lead_to_pages(source):
             assert "/".join(parts) in pages, (page, target)
 
 
+def test_dead_links_are_found(tmp_path):
+    """In the built site: pages, anchors, pictures, and scripts that need a network."""
+    pages = {
+        "index.html": '<a class="x" href="a/b.html#there">1</a><img alt="" src="a/p.png?v=2">',
+        "a/b.html": '<p id="there"></p><a href="../index.html">1</a><a href="#gone">2</a>'
+        '<a href="no.html">3</a><img src="no.png"><a href="https://x.org/">4</a>'
+        '<script src="https://x.org/y.js"></script><link rel="icon" href="no.ico">',
+    }
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "p.png").touch()
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text)
+    dead, elsewhere = module("build").dead_links(tmp_path)
+    lost = {"#gone", "no.html", "no.png", "no.ico", "https://x.org/y.js"}
+    assert set(dead) == {f"a/b.html -> {target}" for target in lost}
+    assert elsewhere == 2
+
+
 def test_every_page_is_in_a_table_of_contents(source):
     named = set()
     for path in source.rglob("*.md"):

@@ -7,6 +7,7 @@ set right. Python in the how-to pages is run first. Warnings are errors.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import tempfile
 import warnings
 import zlib
 from pathlib import Path
+from urllib.parse import unquote
 
 from reference import write_reference
 
@@ -37,17 +39,22 @@ LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 def main() -> int:
     """Put the sources together and build."""
-    shutil.rmtree(BUILD / "source", ignore_errors=True)
+    for folder in (SOURCE, BUILD / "html"):  # pages that are gone must not stay
+        shutil.rmtree(folder, ignore_errors=True)
     assemble(SOURCE)
+    copy_mathjax(SOURCE / "static" / "mathjax")
     run_pages(sorted([SITE / "first_fit.md", *(SITE / "howto").glob("*.md")]))
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run([*command, str(SOURCE), str(BUILD / "html")], check=False)
     if done.returncode == 0:
-        missing = dead_links(BUILD / "html")
+        missing, elsewhere = dead_links(BUILD / "html")
         for line in missing:
             print(f"dead link: {line}", file=sys.stderr)
         if missing:
             return 1
+        print(
+            f"Links within the site lead somewhere; {elsewhere} to other sites were not followed."
+        )
         print(f"The site is in {BUILD / 'html' / 'index.html'}")
     return done.returncode
 
@@ -65,6 +72,21 @@ def assemble(source: Path) -> None:
     shutil.copytree(ROOT / "examples" / "gallery", source / "examples_gallery")
     write_reference(source / "reference")
     write_inventories(source)
+
+
+def copy_mathjax(folder: Path) -> None:
+    """MathJax and its fonts out of a package of the registry, so that formulas need no network."""
+    found = importlib.util.find_spec("sphinx-mathjax-offline")
+    if found is None or found.origin is None:
+        raise SystemExit("sphinx-mathjax-offline is missing: pip install -e '.[docs]'")
+    package = Path(found.origin).parent / "static" / "mathjax"
+    for name in ("tex-chtml.js", "output/chtml/fonts"):
+        there = folder / name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        if (package / name).is_dir():
+            shutil.copytree(package / name, there)
+        else:
+            shutil.copy(package / name, there)
 
 
 def relinked(text: str, path: Path, pages: dict[Path, str]) -> str:
@@ -115,28 +137,46 @@ def write_inventories(source: Path) -> None:
         (source / "inventories" / f"{site}.inv").write_bytes(head.encode("utf-8") + body)
 
 
-def dead_links(folder: Path) -> list[str]:
-    """Links within the site that lead nowhere, anchors included."""
+# what a page shows or runs, and what it leads to
+SHOWN = re.compile(
+    r'<(?:img|script|source|iframe)\s[^>]*?src="([^"]+)"|<link\s[^>]*?href="([^"]+)"'
+)
+LED_TO = re.compile(r'<a\s[^>]*?href="([^"]+)"')
+
+
+def dead_links(folder: Path) -> tuple[list[str], int]:
+    """Links, pictures and scripts that lead nowhere, and the number of addresses elsewhere.
+
+    Anchors count too. What a page shows or runs must be of the site: it works without a network.
+    """
     ids: dict[Path, set[str]] = {}
+    dead, elsewhere = [], set()
 
     def anchors(path: Path) -> set[str]:
         if path not in ids:
             ids[path] = set(re.findall(r'\bid="([^"]+)"', path.read_text("utf-8")))
         return ids[path]
 
-    dead = []
     for page in sorted(folder.rglob("*.html")):
-        for target in set(re.findall(r'<a [^>]*href="([^"]+)"', page.read_text("utf-8"))):
+        if page.is_relative_to(folder / "_static"):  # templates of the theme
+            continue
+        text = page.read_text("utf-8")
+        shown = {one or two for one, two in SHOWN.findall(text)}
+        for target in shown | set(LED_TO.findall(text)):
             if re.match(r"[a-z]+:|//", target):
+                if target in shown and not target.startswith("data:"):
+                    dead.append(f"{page.relative_to(folder)} -> {target}")
+                elsewhere.add(target)
                 continue
             name, _, anchor = target.partition("#")
+            name = unquote(name.partition("?")[0])
             there = (page.parent / name).resolve() if name else page.resolve()
             if there.is_dir():
                 there /= "index.html"
             lost = not there.exists()
             if lost or (anchor and there.suffix == ".html" and anchor not in anchors(there)):
                 dead.append(f"{page.relative_to(folder)} -> {target}")
-    return dead
+    return dead, len({target for target in elsewhere if target.startswith("http")})
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
 
+# build.py copies MathJax beside the pages. Its menu would fetch files that are not copied.
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {"options": {"enableMenu": False}}
+
 autodoc_typehints = "none"  # docstrings say what arguments are
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

@@ -1,7 +1,8 @@
 """Open the pages of the built site in Chromium: ``python docs/site/look.py [--shots FOLDER]``.
 
 Every page is opened at 400 and 1600 pixels, light and dark, and must have no warning or error in
-the console, no scrolling sideways and nothing that axe calls serious. Then a word is searched for.
+the console, nothing fetched from elsewhere, all formulas set, no scrolling sideways and nothing
+that axe calls serious. Then a word is searched for.
 It takes about a second a page and view; ``--only`` chooses pages by a part of their address.
 """
 
@@ -52,7 +53,7 @@ def findings(folder: Path, shots: Path | None = None, only: str = "") -> list[st
             context = browser.new_context(
                 viewport={"width": width, "height": 900}, color_scheme=scheme
             )
-            # nothing is fetched from elsewhere: formulas stay as they are written
+            # there is no network: what a page asks for elsewhere is an error in its console
             context.route(lambda url: not url.startswith(home), lambda route: route.abort())
             for name in pages:
                 for line in _page(context, home, name):
@@ -79,9 +80,10 @@ def _page(context, home: str, name: str) -> list[str]:
     page.goto(home + name, wait_until="load")
     lines = [
         f"{kind}: {text}"
-        for kind, text in messages  # the theme logs what it does; what was not fetched is no error
-        if kind in ("warning", "error") and "ERR_FAILED" not in text
+        for kind, text in messages  # the theme logs what it does
+        if kind in ("warning", "error")
     ]
+    lines += _formulas(page)
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     if wide > 0:
         lines.append(f"scrolls sideways by {wide} pixels")
@@ -90,6 +92,16 @@ def _page(context, home: str, name: str) -> list[str]:
             nodes = violation["nodes"]
             lines.append(f"axe {violation['id']}, {len(nodes)} times: {nodes[0]['html'][:160]}")
     return lines
+
+
+def _formulas(page) -> list[str]:
+    """Formulas that were not set, or not understood."""
+    written = page.locator(".math").count()
+    if written:
+        page.evaluate("() => window.MathJax && MathJax.startup && MathJax.startup.promise")
+    done = page.locator(".math mjx-container").count()
+    wrong = page.locator("mjx-merror").count()
+    return [] if done == written and not wrong else [f"{done} of {written} formulas, {wrong} wrong"]
 
 
 def _shoot(page, path: Path) -> None:

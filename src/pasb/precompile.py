@@ -8,16 +8,18 @@ compiles one function at a time in each. What is compiled already is not compile
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
 from typing import Any, NamedTuple
 
-MODELS = ("logistic", "robit", "softplus", "svm", "stacked")
+MODELS = ("logistic", "robit", "softplus", "svm", "stacked", "choice")
 MOST_PROCESSES = 4  # more would compile the same functions at the same time
 
 SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "n_jobs": 1, "progress": False}
@@ -34,6 +36,8 @@ FITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("logistic", {"engine": "blocks", "thin": 8}),  # as many sweeps as it takes to make all moves
     ("svm", {"kernel": "linear", "inclusion": None}),
     ("stacked", {**SMALL, "stack_sweeps": 4}),
+    ("choice", {}),
+    ("choice", FIXED),
 )
 PRINTED = {"scheme": "paper", "sticks": "augmented"}
 PAPER: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -47,6 +51,7 @@ PAPER: tuple[tuple[str, dict[str, Any]], ...] = (
 def classifier(model: str, settings: dict[str, Any]) -> Any:
     """A classifier that is fitted in no time, once it is compiled."""
     import pasb
+    from pasb.choice import StickChoiceClassifier
 
     kinds = {
         "logistic": pasb.StickLogisticClassifier,
@@ -54,6 +59,7 @@ def classifier(model: str, settings: dict[str, Any]) -> Any:
         "softplus": pasb.SoftplusClassifier,
         "svm": pasb.StickSVMClassifier,
         "stacked": pasb.StackedSoftplusClassifier,
+        "choice": StickChoiceClassifier,
     }
     return kinds[model](**SHORT, random_state=0, **settings)
 
@@ -67,24 +73,68 @@ class Done(NamedTuple):
 
 
 def fit(model: str, settings: dict[str, Any]) -> Done:
-    """Fit a tiny table with three classes and with ten, which have their orders searched."""
-    import numpy as np
-
+    """Fit tiny tables."""
     from pasb.sampling.compilation import compilation
     from pasb.variates.code_cache import unsaved
 
-    rng, began = np.random.default_rng(0), (compilation.n_functions, compilation.seconds)
-    with warnings.catch_warnings():
+    began = compilation.n_functions, compilation.seconds
+    with warnings.catch_warnings(), rare_collections():
         warnings.simplefilter("ignore")
-        for n_classes in (3, 10):
-            if n_classes > 3 and "order" in settings:
-                continue
-            y = np.arange(20 * n_classes) % n_classes
-            X = rng.normal(size=(len(y), 2))
-            fitted = classifier(model, settings).fit(X, y, sample_weight=np.ones(len(y)))
-            _predict(fitted, X)
+        (_fit_choices if model == "choice" else _fit_classes)(model, settings)
     n_functions, seconds = compilation.n_functions - began[0], compilation.seconds - began[1]
     return Done(n_functions, seconds, not unsaved)
+
+
+def _fit_classes(model: str, settings: dict[str, Any]) -> None:
+    """Three classes, and ten, which have their orders searched."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    for n_classes in (3, 10):
+        if n_classes > 3 and "order" in settings:
+            continue
+        y = np.arange(20 * n_classes) % n_classes
+        X = rng.normal(size=(len(y), 2))
+        fitted = classifier(model, settings).fit(X, y, sample_weight=np.ones(len(y)))
+        _predict(fitted, X)
+
+
+def _fit_choices(model: str, settings: dict[str, Any]) -> None:
+    """Choices among what is available; with a fixed order also those of persons."""
+    import numpy as np
+    import pandas as pd
+
+    from pasb.choice import ChoiceData
+
+    rng, n, alternatives = np.random.default_rng(0), 60, [0, 1, 2]
+    columns = {"choice": np.arange(n) % 3, "age": rng.normal(size=n), "who": np.arange(n) // 4}
+    for k in alternatives:
+        columns[f"price_{k}"] = rng.normal(size=n)
+        columns[f"available_{k}"] = (columns["choice"] == k) | (rng.random(n) < 0.8)
+    for available in (None, "available_{alternative}"):
+        data = ChoiceData.from_wide(
+            pd.DataFrame(columns),
+            choice="choice",
+            alternatives=alternatives,
+            covariates=["price"],
+            chooser=["age"],
+            availability=available,
+            person="who" if "order" in settings else None,
+        )
+        fitted = classifier(model, settings).fit(data, sample_weight=np.ones(n))
+        fitted.predict_proba(data)
+        fitted.predict_frame(data)
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for cycles of objects rarely: the compiler makes and keeps very many objects."""
+    before = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _predict(model: Any, X: Any) -> None:

@@ -129,3 +129,8 @@ def test_reports(model, data):
     assert loo.elpd == same.elpd
     again = model._fit_again(data.table()[:90], data.choice[:90], np.ones(90), data.available[:90])
     assert len(again.classes) == 3
+
+
+def test_check_fit_says_what_to_do_instead(data):
+    with pytest.raises(TypeError, match="takes no ChoiceData"):
+        pasb.check_fit(StickChoiceClassifier(), data, data.choice)

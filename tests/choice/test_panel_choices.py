@@ -68,6 +68,13 @@ def test_deviations_and_intercepts_are_found(model, truth):
     assert abs(price["mean"][0] + 0.8) < 6 * price["sd"][0]
 
 
+def test_the_number_of_a_person_is_no_feature_of_the_posterior(model, data):
+    posterior = model.posterior_["posterior"]
+    assert posterior["feature"].values.tolist() == list(data.table().columns)
+    assert posterior["coef"].sizes["feature"] == 3
+    assert posterior["effect"].sizes["person"] == 150
+
+
 def test_likelihood_is_that_of_predictions(model, data):
     p = model.sample_proba(data)
     own = np.searchsorted(model.classes_, data.choice)

@@ -157,6 +157,15 @@ class TestOrder:
         with pytest.raises(ValueError, match="up to 12 classes, and y has 13: 106,314 fits"):
             model.fit(X, y)
 
+    @pytest.mark.parametrize("n_classes", [8, 9])
+    def test_all_orders_of_up_to_eight_classes_by_default(self, n_classes):
+        X, y = clouds(n_classes, 200)
+        model = StickEnsembleClassifier(GaussianNB(), cv=2, random_state=0).fit(X, y)
+        compares_all = len(model.stick_scores_) == lattice_sticks(n_classes)
+        assert compares_all == (n_classes <= 8)
+        if not compares_all:
+            assert model.n_fits_ + model.n_shares_ <= 1000 + 8
+
     def test_last_two_classes_are_sorted(self):
         X, y = clouds(5)
         for search in ("lattice", "walk", "peel"):

@@ -114,3 +114,20 @@ def test_chains_that_take_turns_share_their_space(name, monkeypatch):
     assert np.array_equal(one.order, other.order)
     assert np.array_equal(one.log_likelihood, other.log_likelihood)
     assert np.array_equal(one.parameters["coef"], other.parameters["coef"])
+
+
+def test_all_chains_count_the_same_moves(monkeypatch):
+    """Also where paths between orders can be made in one direction only: that was an error."""
+    annealed = Problem.annealed
+
+    def forward_only(problem, n_jobs=1):
+        return annealed(problem, n_jobs) if problem.direction == "forward" else None
+
+    rows, model = some_rows(40, 2, 3), Softplus(n_experts=1, n_layers=1, moves="mixed")
+    problems = [Problem(rows, model, direction=own) for own in ("forward", "reverse")]
+    assert all(problem.annealed() is not None for problem in problems)
+    monkeypatch.setattr(Problem, "annealed", forward_only)
+    draws = sample(problems, Schedule(2, 2, 1, 7), ThreadEngine(1))
+    assert "annealed_proposed" not in draws.statistics
+    alone = sample(problems[:1], Schedule(2, 2, 1, 7), ThreadEngine(1))
+    assert "annealed_proposed" in alone.statistics

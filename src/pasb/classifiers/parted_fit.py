@@ -79,7 +79,9 @@ class PartedFit(StickClassifier):
         self._start_fit()
         for name, value in (("availability", availability), ("prior", self.prior)):
             if value is not None:
-                raise ValueError(f"{name} needs rows in memory and engine='cpu'")
+                raise ValueError(
+                    f"{name} needs rows in memory and engine='cpu'; blocks of rows do not know it"
+                )
         row_blocks = RowBlocks.of(self.engine)
         model = self._binary_model()
         model.check()

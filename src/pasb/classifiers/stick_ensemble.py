@@ -49,11 +49,14 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         How the order is inferred. "lattice" compares all orders, up to 12 classes. "peel" takes off
         one class after the other, the one that costs least log-likelihood a row. "walk" peels, and
         then swaps neighbours, first with some noise, then while that helps. "auto" is "lattice"
-        where that takes at most `max_fits` (with five folds, up to six classes), else "walk".
-    max_fits : int, default=1000
+        up to eight classes, or where that takes at most `max_fits` if that is a number, else
+        "walk".
+    max_fits : "auto" or int, default="auto"
         The most binary fits by which "auto" and "walk" search, but at least 2 `cv` for each
         class. Where peeling would take more, the walk starts from the classes sorted by how well
-        they are told from all others. 5000 compares all orders of eight classes.
+        they are told from all others. "auto" compares all orders of up to eight classes (4940
+        fits for eight, with five folds) and walks by 1000 fits beyond; for estimators that are
+        slow to fit, 1000 compares all orders of six classes and walks beyond.
     cv : int, cross-validation splitter or iterable, default=5
         Folds of the out-of-fold likelihood, stratified by class where it is a number. A class may
         have fewer rows than there are folds.
@@ -124,7 +127,7 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         "estimator": [HasMethods(["fit"])],
         "order": [StrOptions({"infer"}), "array-like"],
         "search": [StrOptions({"auto", "lattice", "walk", "peel"})],
-        "max_fits": [AT_LEAST_ONE],
+        "max_fits": [AT_LEAST_ONE, StrOptions({"auto"})],
         "cv": ["cv_object"],
         "random_state": RUN["random_state"].constraint,
         "n_jobs": [Integral, None],
@@ -136,7 +139,7 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         *,
         order="infer",
         search="auto",
-        max_fits=1000,
+        max_fits="auto",
         cv=5,
         random_state=None,
         n_jobs=None,

@@ -22,6 +22,8 @@ from pasb.orders.walk import walk
 from pasb.sticks import Roles
 
 MOST_LATTICE = 12  # classes; S 2^(S-1) sticks
+USUAL_LATTICE = 8  # classes, of which all orders are compared unless the user sets a limit
+USUAL_FITS = 1000  # of a walk
 USUAL_FOLDS = 5
 
 
@@ -82,10 +84,10 @@ class OutOfFold(Evidences):
         self._find(sorted({canonical(*pair) for pair in pairs} - set(self.values)))
         return Lattice.of(n, self.log_evidence)
 
-    def best_order(self, search: str, max_fits: int) -> NDArray[np.int64]:
+    def best_order(self, search: str, max_fits: int | str) -> NDArray[np.int64]:
         """The order with the largest out-of-fold likelihood, as far as the search goes."""
         n, n_folds = self.n_categories, len(self.folds)
-        most_sticks = max_fits // n_folds
+        most_sticks = (USUAL_FITS if isinstance(max_fits, str) else max_fits) // n_folds
         if search == "lattice" and n > MOST_LATTICE:
             raise ValueError(
                 f"search='lattice' compares all orders of up to {MOST_LATTICE} classes, and y has "
@@ -93,6 +95,8 @@ class OutOfFold(Evidences):
             )
         if search == "auto":
             few = n <= MOST_LATTICE and lattice_sticks(n) <= most_sticks
+            if isinstance(max_fits, str):
+                few = n <= USUAL_LATTICE
             search = "lattice" if few else "walk"
         if search == "lattice":
             return self.lattice().best_orders(1, tied=True)[0]

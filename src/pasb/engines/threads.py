@@ -32,7 +32,7 @@ class ThreadEngine(Engine):
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
         shared: dict[int, tuple] = {}
         out = []
-        for k, problem in enumerate(problems):
+        for problem in problems:
             if id(problem) not in shared:
                 exact = problem.scheme == "exact"
                 shared[id(problem)] = (
@@ -40,7 +40,11 @@ class ThreadEngine(Engine):
                     problem.surrogate(self.n_jobs),
                     problem.annealed(self.n_jobs),
                 )
+        # all chains count the same moves: paths between orders in every direction, or in none
+        anneals = all(annealed is not None for *_, annealed in shared.values())
+        for k, problem in enumerate(problems):
             approximations, surrogate, annealed = shared[id(problem)]
+            annealed = annealed if anneals else None
             settings = schedule.settling, self.helpers, schedule.n_warmup, annealed
             sweeper = Sweeper(problem, approximations, surrogate, *settings)
             sampler = sweeper.sampler

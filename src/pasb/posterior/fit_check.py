@@ -13,6 +13,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from pasb.covariates.choice_data import ChoiceData
 from pasb.posterior.frames import native_frame
 
 FEWEST_EXPECTED = 5.0  # rows of a class, and of the others, that a cell needs
@@ -114,6 +115,11 @@ def check_fit(
     >>> bool(check.p_value < 0.01), check.worst["by"]
     (True, 'x0')
     """
+    if isinstance(X, ChoiceData):
+        raise TypeError(
+            "check_fit takes no ChoiceData: compare shares(model, data, by=...) of pasb.choice with "
+            "the observed ones, or ask model.loo(data)"
+        )
     labels = np.asarray(y)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
     with warnings.catch_warnings():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb import __version__
+from pasb.binary.panel_logistic import PanelLogistic
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.splits import Splits
 from pasb.storage.whole_file import temporary_name
@@ -53,7 +54,7 @@ def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
     splits = Splits.of(fitted)
     kept = splits.kept(len(fitted.classes))
     each = splits.each[:kept]
-    return xarray.Dataset(
+    whole = xarray.Dataset(
         {
             **parameters_by_name(fitted, splits),
             "order": ((*SAMPLED, "stick"), draws.order),
@@ -70,6 +71,9 @@ def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
             "row": watched.row,
         },
     )
+    if isinstance(fitted.binary, PanelLogistic):  # the last column says who chose
+        return whole.isel(feature=slice(None, -1))
+    return whole
 
 
 def _chains(fitted: Fitted) -> dict[str, Any]:
