@@ -117,8 +117,8 @@ def check_fit(
     """
     if isinstance(X, ChoiceData):
         raise TypeError(
-            "check_fit takes no ChoiceData: compare shares(model, data, by=...) of pasb.choice with "
-            "the observed ones, or ask model.loo(data)"
+            "check_fit takes no ChoiceData: compare shares(model, data, by=...) of pasb.choice "
+            "with the observed ones, or ask model.loo(data)"
         )
     labels = np.asarray(y)
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
