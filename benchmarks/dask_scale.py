@@ -28,7 +28,7 @@ from time import perf_counter, process_time
 import numpy as np
 import pandas as pd
 
-from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier
+from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRobitClassifier
 from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
 from pasb.binary.t_link import logistic_link
 from pasb.covariates.part_scan import scaling_of, united
@@ -166,7 +166,8 @@ def fit(arguments) -> None:
 
     for n_rows in arguments.rows:
         path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
-        settings = {"random_state": 1, "progress": arguments.progress, "n_jobs": 2}
+        settings = {"random_state": 1, "progress": arguments.progress, "n_jobs": arguments.jobs}
+        kind = StickRobitClassifier if arguments.model == "robit" else StickLogisticClassifier
         if arguments.goal:
             settings |= {"until": {"rhat": 1.01, "ess": 400}, "n_draws": 1000}
         with ExitStack() as stack:
@@ -184,14 +185,15 @@ def fit(arguments) -> None:
                 client = stack.enter_context(Client(stack.enter_context(cluster)))
                 engine = client
             if arguments.storage != "float64":
-                engine = RowBlocks(storage=arguments.storage, client=client)
+                device = "cuda" if arguments.engine == "cuda" else "cpu"
+                engine = RowBlocks(storage=arguments.storage, client=client, device=device)
             began = perf_counter()
             rows = (path, "y")
             if engine == "cpu":
                 frame = pd.read_parquet(path)
                 rows = (frame.drop(columns="y").to_numpy(), frame["y"].to_numpy())
                 del frame
-            model = StickLogisticClassifier(engine=engine, **settings)
+            model = kind(engine=engine, **settings)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(*rows)
@@ -203,9 +205,9 @@ def fit(arguments) -> None:
         counted = {name: int(values.sum()) for name, values in draws.statistics.items()}
         accepted = counted.get("refresh_accepted", 0) / max(1, counted.get("refresh_proposed", 0))
         print(
-            f"{n_rows} rows, {arguments.engine}: {seconds:.1f} s, {draws.n_draws} draws of "
-            f"{draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, effective "
-            f"{seen.worst_ess:.0f}, {accepted:.0%} of proposals accepted, {memory}",
+            f"{arguments.model}, {n_rows} rows, {arguments.engine}: {seconds:.1f} s, "
+            f"{draws.n_draws} draws of {draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, "
+            f"effective {seen.worst_ess:.0f}, {accepted:.0%} of proposals accepted, {memory}",
             flush=True,
         )
 
@@ -243,7 +245,9 @@ def main() -> None:
     parser.add_argument("--classes", type=int, default=5)
     parser.add_argument("--workers", type=int, nargs="+", default=[2], help="0 is two threads")
     parser.add_argument("--vectors", type=int, default=256)
-    parser.add_argument("--engine", default="blocks", choices=["cpu", "blocks", "dask"])
+    parser.add_argument("--engine", default="blocks", choices=["cpu", "cuda", "blocks", "dask"])
+    parser.add_argument("--model", default="logistic", choices=["logistic", "robit"])
+    parser.add_argument("--jobs", type=int, default=2, help="threads")
     parser.add_argument("--storage", default="float64", choices=["float64", "float32"])
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--goal", action="store_true", help="until R-hat 1.01 and 400 effective")

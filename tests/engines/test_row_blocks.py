@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pasb import RowBlocks, SoftplusClassifier, StickLogisticClassifier
+from pasb.engines.device import available
 from pasb.errors import EngineError
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
@@ -88,6 +89,13 @@ def test_what_cannot_be_done_is_refused(table, tmp_path, monkeypatch):
         RowBlocks("float16")
     with pytest.raises(ValueError, match="folder and client"):
         RowBlocks(folder=tmp_path, client=object())
+    with pytest.raises(ValueError, match="device must be one of"):
+        RowBlocks(device="gpu")
+    with pytest.raises(ValueError, match="device and client do not go together"):
+        RowBlocks(device="cuda", client=object())
+    if not available():
+        with pytest.raises(EngineError, match="engine='cuda'"):
+            model("cuda").fit(X, y)
     for bad, words in (
         ((pd.DataFrame(X), y), "data frames in memory are for engine='cpu'"),
         ((X, y[:-1]), "one entry for each of the 600 rows"),

@@ -151,7 +151,7 @@ def fit(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="cpu; cuda for an NVIDIA GPU (softplus, stacked); blocks for Parquet larger than "
+            help="cpu; cuda for an NVIDIA GPU (not svm); blocks for Parquet larger than "
             "memory (logistic, robit), which is the default there."
         ),
     ] = None,

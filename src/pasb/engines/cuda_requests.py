@@ -16,11 +16,11 @@ from numba import cuda
 from pasb.binary import t_link
 from pasb.binary.robit_kernels import LEAST_CURVATURE
 from pasb.binary.row_requests import NEWTON, VALUE
-from pasb.engines.device import THREADS, shared
+from pasb.engines.device import THREADS, shared, simulated
 from pasb.engines.device_functions import block_sum
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
 
-VECTORS = 32  # that a group of threads takes over its piece
+VECTORS = 2 if simulated() else 32  # that a group of threads takes over its piece
 TILE = 4  # columns; a thread keeps TILE x TILE sums of a Gram matrix
 
 log_cdf_and_slope = shared(t_link.log_cdf_and_slope)
@@ -63,7 +63,7 @@ def row_terms(blocks, weights, pieces, roles, coef, kind, df, constant, t, sums,
     begin = cuda.blockIdx.y * VECTORS
     for v in range(begin, min(begin + VECTORS, coef.shape[0])):
         role = roles[v, category]
-        seen = role == SUCCESS or role == FAILURE
+        seen = role in (SUCCESS, FAILURE)
         if kind == NEWTON and role != ABSENT:
             seen = True
         total = 0.0
@@ -102,6 +102,17 @@ def add_ranges(parts, ranges, out):
     total = block_sum(values, total)
     if i == 0:
         out[line, r] = total
+
+
+@cuda.jit
+def add_spans(parts, out):
+    """Sums of `parts` (lines, spans), a thread for each line."""
+    line = cuda.grid(1)
+    if line < parts.shape[0]:
+        total = 0.0
+        for j in range(parts.shape[1]):
+            total += parts[line, j]
+        out[line] = total
 
 
 @cuda.jit

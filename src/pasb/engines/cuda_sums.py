@@ -8,17 +8,20 @@ parts stay, on any GPU of one kind.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.row_requests import NEWTON, VALUE, Answer, Stacked
+from pasb.binary.t_link import logistic_link
 from pasb.covariates.parts import Part
-from pasb.engines.device import THREADS, array_module, free_bytes, to_host, view
+from pasb.engines.device import THREADS, array_module, free_bytes, simulated, to_host, view
 from pasb.numerics.part_tree import reduced
 from pasb.numerics.rows import BLOCK
 from pasb.sampling.row_sums import LocalSums, all_added
+from pasb.sticks import FAILURE
 
 SPAN = 64 * BLOCK  # rows whose products one group of threads adds
 SHARE = 0.6  # of the free memory for rows that stay; the rest is for terms and sums
@@ -62,7 +65,7 @@ def pieces_of(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.
     array([0, 2, 2, 3])
     """
     pieces, ranges = [], [0]
-    for category, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+    for category, (start, stop) in enumerate(pairwise(bounds.tolist())):
         for k in range(start // BLOCK, -(-stop // BLOCK) if stop > start else start // BLOCK):
             first, last = max(start - k * BLOCK, 0), min(stop - k * BLOCK, BLOCK)
             pieces.append((k, first, last, category))
@@ -78,8 +81,8 @@ def on_device(xp: Any, part: Part) -> DevicePart:
     if part.weights is not None:
         weights = np.zeros(len(part.blocks) * BLOCK)
         weights[:n_rows] = part.weights
-    arrays = (xp.asarray(one) for one in (part.blocks, weights, pieces, ranges))
-    return DevicePart(*arrays, n_rows, part.n_columns)
+    there = [xp.asarray(one) for one in (part.blocks, weights, pieces, ranges)]
+    return DevicePart(there[0], there[1], there[2], there[3], n_rows, part.n_columns)
 
 
 def bytes_of(part: Part) -> int:
@@ -131,13 +134,13 @@ def _answer(
             view(partial), view(part.ranges), view(sums)
         )
         n_spans = -(-part.n_rows // SPAN)
-        all_spans = xp.asarray(np.array([0, n_spans]))
 
         def added_up(products: Any) -> Any:
+            total = xp.empty(products.shape[:2])
             flat = products.reshape(-1, n_spans)
-            total = xp.empty((len(flat), 1))
-            _launch(kernels.add_ranges, (len(flat), 1))(view(flat), view(all_spans), view(total))
-            return total.reshape(products.shape[:2])
+            groups = (-(-len(flat) // THREADS),)
+            _launch(kernels.add_spans, groups)(view(flat), view(total.reshape(-1)))
+            return total
 
         rows = view(part.blocks), part.n_rows, view(terms)
         if kind != VALUE:
@@ -179,6 +182,15 @@ class CudaSums(LocalSums):
             if room < 0:
                 break
             self.kept.append(on_device(self.xp, part))
+        if not simulated():
+            self._compile()
+
+    def _compile(self) -> None:
+        """Compile the kernels, so that the first pass takes as long as the others."""
+        part = self.parts[0]
+        roles = np.full((1, len(part.bounds) - 1), FAILURE, dtype=np.int8)
+        coef = np.zeros((1, part.n_columns))
+        self.one_pass([Stacked(kind, roles, coef) for kind in (VALUE, NEWTON)], logistic_link())
 
     def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
         xp = self.xp

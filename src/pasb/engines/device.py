@@ -44,6 +44,7 @@ def array_module() -> Any:
         ) from error
     if not cuda.is_available():
         raise EngineError("engine='cuda' found no usable NVIDIA GPU: use engine='cpu'")
+    setattr(cuda.config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)  # noqa: B010  small tables are allowed
     return cupy
 
 

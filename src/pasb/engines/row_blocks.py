@@ -68,7 +68,8 @@ class RowBlocks:
         return self  # it cannot change, and a client cannot be copied
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RowBlocks, (self.storage, self.folder, None, self.device)  # a client stays with its process
+        # A client stays with its process.
+        return RowBlocks, (self.storage, self.folder, None, self.device)
 
     @classmethod
     def of(cls, engine: Any) -> RowBlocks:

@@ -74,6 +74,7 @@ class Progress:
         self._bars: Any = None
         self._status: Any = None
         self._ended = threading.Event()
+        self._teller: threading.Thread | None = None
         self._told = ""
         self._compiled = compilation.n_functions, compilation.seconds  # before this fit
         self._n_inside = 0  # fits that are part of this one and tell for themselves
@@ -90,11 +91,14 @@ class Progress:
 
             self._console = Console(stderr=True)
         elif self.asked or (self._around is None and is_logged()):
-            threading.Thread(target=self._tell_now_and_then, daemon=True).start()
+            self._teller = threading.Thread(target=self._tell_now_and_then, daemon=True)
+            self._teller.start()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._ended.set()
+        if self._teller is not None:
+            self._teller.join(1.0)  # so that nothing is told of a fit that is over
         self._close_status()
         _current.reset(self._token)
         if self.asked and self._around is not None:
