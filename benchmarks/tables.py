@@ -99,6 +99,7 @@ SOURCES: dict[str, Source] = {
     "digits": Source("scikit-learn", "report"),
     "splice": keel("splice", "report", n_train=1000),
     "texture": keel("texture", "report", n_train=1500),
+    "letter": keel("letter", "report", n_train=3000),
 }
 
 
