@@ -76,7 +76,7 @@ def log_tail(x, df, constant):
     if df == np.inf:
         return _log_normal_tail(x)
     a = 0.5 * df
-    if x > 1e100:  # where the square might overflow the tail is a power
+    if not x <= 1e100:  # where the square might overflow the tail is a power; NaN stays NaN
         return constant + 0.5 * (df - 2.0) * math.log(df) - df * math.log(x)
     square = x * x
     near = square / (df + square)
