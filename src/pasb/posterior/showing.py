@@ -36,7 +36,8 @@ class ShowingMixin:
         >>> from sklearn.datasets import load_iris
         >>> X, y = load_iris(return_X_y=True)
         >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
-        >>> model.report(X, y, compare=False).write_html("report.html")  # doctest: +SKIP
+        >>> model.report(X, y, compare=False)  # .write_html("report.html") writes the page
+        ModelReport(StickLogisticClassifier, 150 rows, error ...%)
         """
         from pasb import ModelReport  # of a layer above, which loads lazily
 

@@ -70,9 +70,8 @@ class ModelReport:
     >>> report = ModelReport(model.fit(part.X_train, part.y_train), part.X_test, part.y_test)
     >>> report
     ModelReport(StickLogisticClassifier, 30 rows, error ...%)
-    >>> report.html()[:15]
+    >>> report.html()[:15]  # report.write_html("iris.html") writes it to a file
     '<!doctype html>'
-    >>> report.write_html("iris.html")  # doctest: +SKIP
     """
 
     def __init__(
