@@ -60,7 +60,7 @@ def test_wide_and_long_are_the_same():
 
 def test_columns_may_be_listed():
     frame = wide().rename(columns={"price_bus": "fare"})
-    own = {"price": {"bus": "fare", "car": "price_car"}}  # walking is free
+    own = {"price": {"bus": "fare", "car": "price_car", "walk": 0}}  # walking is free
     data = read(frame, covariates=own)
     assert (data.values[:, 2, 0] == 0).all()
     pd.testing.assert_frame_equal(data.table(), read(wide()).table())
@@ -94,7 +94,16 @@ def test_other_versions():
         (lambda f: f.assign(car_av=1), "price of car is missing in choice 3"),
         (lambda f: f.assign(income=[1, 2, np.nan, 4]), "income is missing in choice 3"),
         (lambda f: f.drop(columns="price_bus"), "no column 'price_bus'"),
-        (lambda f: f.assign(price_bus="x"), "'price_bus' does not hold numbers"),
+        (lambda f: f.assign(price_bus="x"), "'price_bus' must hold numbers; row 1 has 'x'"),
+        (
+            lambda f: f.assign(income=["low", "high", "low", "low"]),
+            "'income' must hold numbers; row 1 has 'low'.*TableEncoder",
+        ),
+        (lambda f: f.assign(mode=["bus", None, "car", "bus"]), "'mode' has no label in row 2"),
+        (
+            lambda f: f.assign(price_car=["5", "5", None, [1]]),
+            r"'price_car' must hold numbers; row 4 has \[1\]",
+        ),
         (lambda f: f.assign(car_av=2), "'car_av' must hold True and False"),
         (lambda f: f.assign(mode=["bus", "car", "boat", "bus"]), "choice 3 is boat"),
     ],
@@ -102,6 +111,59 @@ def test_other_versions():
 def test_errors_name_choice_and_column(change, message):
     with pytest.raises(ValueError, match=message):
         read(change(wide()))
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (
+            {"availability": {"tram": "car_av"}},
+            "availability: 'tram' is not among the alternatives: bus, car, walk",
+        ),
+        ({"availability": "car_av"}, "availability must hold {alternative}"),
+        ({"availability": "{mode}_{alternative}"}, "{alternative} and nothing else in braces"),
+        (
+            {"covariates": {"price": {"tram": "price_car", "bus": "price_bus"}}},
+            "'price'.: 'tram' is not among the alternatives: bus, car, walk",
+        ),
+        (
+            {"covariates": {"price": {"bus": "price_bus", "car": "price_car"}}},
+            "'price'.: walk has no column",
+        ),
+        ({"alternatives": ["bus", "car", "walk", "bus"]}, "alternatives: bus is listed twice"),
+        (
+            {"covariates": ["price", "time"], "pattern": "price_{alternative}"},
+            "pattern must hold {covariate}",
+        ),
+    ],
+)
+def test_names_that_fit_nothing_are_refused(other, message):
+    with pytest.raises(ValueError, match=message):
+        read(wide(), **other)
+
+
+def test_alternatives_are_a_list():
+    with pytest.raises(TypeError, match="alternatives must be a list"):
+        read(wide(), alternatives="bus")
+
+
+def test_one_name_is_a_list_of_one():
+    data = read(wide(), covariates="price", chooser="income")
+    pd.testing.assert_frame_equal(data.table(), read(wide()).table())
+    rows = pd.DataFrame({"trip": [1, 1], "mode": ["bus", "car"], "price": [2, 5], "age": [4, 4]})
+    long = ChoiceData.from_long(
+        rows, case="trip", alternative="mode", covariates="price", chooser="age"
+    )
+    assert (long.covariates, long.chooser_names) == (["price"], ["age"])
+
+
+@pytest.mark.parametrize("nothing", [None, pd.NA, float("nan")], ids=str)
+def test_columns_of_what_is_not_available_may_be_empty(nothing):
+    frame = wide().assign(price_car=pd.Series([5.0, 5.1, nothing, 5.3], dtype=object))
+    assert np.isnan(read(frame).values[2, 1, 0])
+    pd.testing.assert_frame_equal(read(frame).table(), read(wide()).table())
+    with pytest.raises(ValueError, match="price of car is missing in choice 3"):
+        read(frame, availability=None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.covariates.frame_input import data_frame
+from pasb.covariates.choice_columns import (
+    ChoiceColumns,
+    alternative_values,
+    check_alternatives,
+    columns_by_pattern,
+    distinct_alternatives,
+    list_of_names,
+    person_labels,
+)
+
+TEXT_OF_CHOOSERS = ". Turn text into numbers first, by pasb.TableEncoder or pandas.get_dummies"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +115,8 @@ class ChoiceData:
         frame: Any,
         *,
         alternatives: Sequence,
-        covariates: Sequence[str] | Mapping[str, Mapping] = (),
-        chooser: Sequence[str] = (),
+        covariates: str | Sequence[str] | Mapping[str, Mapping] = (),
+        chooser: str | Sequence[str] = (),
         choice: str | None = None,
         availability: Mapping | str | None = None,
         pattern: str = "{covariate}_{alternative}",
@@ -118,12 +128,12 @@ class ChoiceData:
         ----------
         frame : data frame
         alternatives : sequence of labels
-        covariates : sequence of str, or dict of dicts
-            Covariates of alternatives. Their columns are named by `pattern`, or listed:
-            ``{"price": {"bus": "fare", "car": "cost_car"}}``; an alternative that a list leaves
-            out has a zero there.
-        chooser : sequence of str
-            Columns with covariates of the chooser.
+        covariates : str, sequence of str, or dict of dicts
+            Covariates of alternatives. Their columns are named by `pattern`, or listed for every
+            alternative: ``{"price": {"bus": "fare", "car": "cost_car", "walk": 0}}``, where a
+            number is what the alternative has in every choice.
+        chooser : str or sequence of str
+            Columns with covariates of the chooser, as numbers.
         choice : str, optional
             The column with the label of the chosen alternative.
         availability : dict or str, optional
@@ -133,31 +143,27 @@ class ChoiceData:
         person : str, optional
             The column that says who chose, where persons choose several times.
         """
-        labels, table = np.unique(np.asarray(list(alternatives))), _Table(frame)
-        names = list(covariates)
-        values = np.zeros((table.n_rows, len(labels), len(names)))
-        for k, covariate in enumerate(names):
-            for j, label in enumerate(labels.tolist()):
-                if isinstance(covariates, Mapping):
-                    column = covariates[covariate].get(label)
-                else:
-                    column = pattern.format(covariate=covariate, alternative=label)
-                if column is not None:
-                    values[:, j, k] = table.numbers(column)
+        labels, table = distinct_alternatives(alternatives), ChoiceColumns(frame)
+        listed = covariates if isinstance(covariates, Mapping) else None
+        names, own = list_of_names(covariates), list_of_names(chooser)
+        if listed is None and len(names) > 1 and "{covariate}" not in pattern:
+            raise ValueError(f"pattern must hold {{covariate}} to tell them apart; got {pattern!r}")
+        values = np.empty((table.n_rows, len(labels), len(names)))
+        for k, name in enumerate(names):
+            of = pattern if listed is None else listed[name]
+            values[:, :, k] = alternative_values(table, labels, name, of)
+        if isinstance(availability, str):
+            availability = columns_by_pattern(availability, labels, "availability")
+        check_alternatives(availability or (), labels, "availability", every=False)
         available = np.ones(values.shape[:2], dtype=np.bool_)
-        for j, label in enumerate(labels.tolist()):
-            if isinstance(availability, str):
-                column = availability.format(alternative=label)
-            else:
-                column = (availability or {}).get(label)
-            if column is not None:
-                available[:, j] = table.flags(column)
+        for label, column in (availability or {}).items():
+            available[:, labels.tolist().index(label)] = table.flags(column)
         return cls(
             labels,
-            table.columns(chooser),
-            [str(name) for name in chooser],
+            table.columns(own, TEXT_OF_CHOOSERS),
+            own,
             values,
-            [str(name) for name in names],
+            names,
             available,
             None if choice is None else table.labels(choice),
             None if person is None else table.raw(person),
@@ -170,8 +176,8 @@ class ChoiceData:
         *,
         case: str,
         alternative: str,
-        covariates: Sequence[str] = (),
-        chooser: Sequence[str] = (),
+        covariates: str | Sequence[str] = (),
+        chooser: str | Sequence[str] = (),
         choice: str | None = None,
         person: str | None = None,
     ) -> ChoiceData:
@@ -185,9 +191,9 @@ class ChoiceData:
         alternative : str
             The column with the label of the alternative. One that a choice does not list is not
             available to it.
-        covariates : sequence of str
+        covariates : str or sequence of str
             Columns with covariates of alternatives.
-        chooser : sequence of str
+        chooser : str or sequence of str
             Columns that are the same in all rows of a choice.
         choice : str, optional
             The column that is true or 1 in the row of the alternative that was chosen.
@@ -206,7 +212,8 @@ class ChoiceData:
         >>> data.choice.tolist(), data.available.tolist()
         (['bus', 'walk'], [[True, True, False], [True, True, True]])
         """
-        table = _Table(frame)
+        covariates, chooser = list_of_names(covariates), list_of_names(chooser)
+        table = ChoiceColumns(frame)
         cases, of_alternative = table.labels(case), table.labels(alternative)
         _, first, number = np.unique(cases, return_index=True, return_inverse=True)
         place = np.argsort(np.argsort(first))[number]  # in the order of first rows
@@ -220,7 +227,7 @@ class ChoiceData:
             raise ValueError(f"{case} {shown!s} has two rows for {labels[j]!s}")
         values = np.full((n, len(labels), len(covariates)), np.nan)
         values[place, which] = table.columns(covariates)
-        own = table.columns(chooser)
+        own = table.columns(chooser, TEXT_OF_CHOOSERS)
         head = own[np.sort(first)]
         differs = ~((own == head[place]) | (np.isnan(own) & np.isnan(head[place])))
         if differs.any():
@@ -246,8 +253,7 @@ class ChoiceData:
             if (each != who[place]).any():
                 i = int(np.argmax(each != who[place]))
                 raise ValueError(f"{person} differs between the rows of {case} {cases[i]!s}")
-        names = [str(name) for name in covariates], [str(name) for name in chooser]
-        return cls(labels, head, names[1], values, names[0], rows_of > 0, chosen, who)
+        return cls(labels, head, chooser, values, covariates, rows_of > 0, chosen, who)
 
     def table(self) -> Any:
         """Everything as one pandas data frame, with columns such as ``price[car]``.
@@ -329,61 +335,3 @@ class ChoiceData:
     def without_persons(self) -> ChoiceData:
         """The same choices, as if every one was somebody else's."""
         return replace(self, person=None)
-
-
-def person_labels(values: Any, n: int) -> NDArray:
-    """Labels of persons as text, one for each choice; 7 and 7.0 are one person."""
-    given = np.asarray(values)
-    if given.shape != (n,):
-        raise ValueError(f"person must have one label for each of the {n} choices")
-    missing = np.array([value is None or value != value for value in given.tolist()], dtype=bool)
-    if missing.any():
-        raise ValueError(f"the person is missing in row {int(np.argmax(missing)) + 1}")
-    if given.dtype.kind == "f" and (given == np.round(given)).all() and n:
-        given = given.astype(np.int64)
-    return np.array([str(value) for value in given.tolist()], dtype=np.str_)
-
-
-class _Table:
-    """Columns of a data frame of any library, with errors that name them."""
-
-    def __init__(self, frame: Any):
-        self.frame = data_frame(frame)
-        if self.frame is None:
-            raise TypeError(f"frame must be a data frame, not {type(frame).__name__}")
-        self.n_rows = len(self.frame)
-
-    def raw(self, column: str) -> NDArray:
-        if column not in self.frame.columns:
-            raise ValueError(
-                f"there is no column {column!r}; the columns are {', '.join(self.frame.columns)}"
-            )
-        return self.frame[column].to_numpy()
-
-    def labels(self, column: str) -> NDArray:
-        values = self.raw(column)
-        return values.astype(str) if values.dtype == object else values
-
-    def numbers(self, column: str) -> NDArray[np.float64]:
-        try:
-            return self.labels(column).astype(np.float64)
-        except ValueError as error:
-            if column not in self.frame.columns:
-                raise
-            raise ValueError(f"column {column!r} does not hold numbers: {error}") from None
-
-    def columns(self, names: Sequence[str]) -> NDArray[np.float64]:
-        out = np.empty((self.n_rows, len(names)))
-        for k, name in enumerate(names):
-            out[:, k] = self.numbers(name)
-        return out
-
-    def flags(self, column: str) -> NDArray[np.bool_]:
-        values = self.numbers(column)
-        wrong = (values != 0) & (values != 1)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise ValueError(
-                f"column {column!r} must hold True and False, or 1 and 0; row {row + 1} does not"
-            )
-        return values == 1
