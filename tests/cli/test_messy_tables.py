@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import pasb
 from pasb.cli import app
+from pasb.cli.training_table import ColumnOptions, training_table
 
 FEW = ["--chains", "2", "--warmup", "30", "--draws", "30", "--seed", "1", "--no-progress"]
 
@@ -276,6 +277,35 @@ def test_class_weight(tmp_path):
     result = pasb_run(*arguments, "--class-weight", "balanced")
     assert result.exit_code == 0, result.output
     assert pasb.load(tmp_path / "m.pasb").class_weight == "balanced"
+
+
+class TestRowNumbers:
+    """They classify rows that come in blocks of a class, and predict nothing."""
+
+    def test_those_of_some_rows_are_left_out_as_those_of_all(self, tmp_path):
+        lines = [f"{k + 1},{k * 7919 % 101 / 3:.2f},{'abc'[k // 15]}" for k in range(45)]
+        (tmp_path / "t.csv").write_text("serial,weight,y\n" + "\n".join(lines))
+        options = ["--target", "y", "--out", tmp_path / "m.pasb", "--test", "0.8", *FEW]
+        result = pasb_run("fit", tmp_path / "t.csv", *options)
+        assert result.exit_code == 0, result.output
+        assert "left out serial (tells rows apart" in flat(result.output)
+        assert pasb.load(tmp_path / "m.pasb")[0].ids_ == ["serial"]
+
+    @pytest.mark.parametrize("gaps", ["weight", "label"])
+    def test_nor_do_rows_that_are_dropped_change_that(self, tmp_path, gaps):
+        lines = []
+        for k in range(60):
+            weight, label = f"{k * 7919 % 101 / 3:.2f}", "abc"[k % 3]
+            cells = (
+                (weight, label) if k >= 48 else ("", label) if gaps == "weight" else (weight, "")
+            )
+            lines.append(f"{k + 1},{','.join(cells)}")
+        (tmp_path / "t.csv").write_text("serial,weight,y\n" + "\n".join(lines))
+        options = ColumnOptions(missing="drop")
+        table = training_table(tmp_path / "t.csv", "y", options)
+        assert len(table.X) == 12
+        assert table.ids == ["serial"]
+        assert options.encoder(table.ids).fit(table.X).ids_ == ["serial"]
 
 
 class TestOtherCommands:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pasb.covariates.cells import cells_of
-from pasb.covariates.column_planning import Choices, decide
+from pasb.covariates.column_planning import ROW_NUMBERS, Choices, Decision, decide
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
 
 N = 40
@@ -117,6 +117,31 @@ class TestIds:
         assert plan(np.arange(N)) == LeftOut("x", "id")
         assert plan(text(range(1, N + 1))) == LeftOut("x", "id")
         assert isinstance(plan(np.arange(N), keep_id={"x"}), NumberPlan)
+
+    @pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+    def test_row_numbers_of_some_rows(self, share):
+        """Of a split, in order or shuffled; they would tell classes that come in blocks."""
+        rng = np.random.default_rng(0)
+        rows = np.sort(rng.permutation(150)[: int(150 * share)])
+        assert decided(rows) == Decision(LeftOut("x", "id"), remark=ROW_NUMBERS)
+        assert plan(text(rows[::-1] + 1)) == LeftOut("x", "id")
+        assert plan(np.arange(31, 151)) == LeftOut("x", "id")
+        assert isinstance(plan(rows, keep_id={"x"}), NumberPlan)
+        assert plan(rng.permutation(800)[: int(800 * share)]) == LeftOut("x", "id")
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            pytest.param([21, 25, 26, 30, 33, 38, 41, 45, 52, 60, 71], id="few ages, sorted"),
+            pytest.param(range(100, 10_000, 100), id="prices, sorted"),
+            pytest.param(range(1880, 2020), id="years"),
+            pytest.param(np.random.default_rng(0).permutation(40), id="ranks of few rows"),
+            pytest.param(range(-50, 50), id="below zero"),
+            pytest.param(np.sort(np.arange(200) % 70), id="sorted, but not different"),
+        ],
+    )
+    def test_integers_that_stay_numbers(self, values):
+        assert isinstance(plan(list(values)), NumberPlan)
 
     def test_by_name(self):
         values = np.random.default_rng(0).permutation(10 * N)[:N]

@@ -244,6 +244,35 @@ class TestFiles:
         assert not TableEncoder().fit(messy()).is_trivial
 
 
+def test_row_numbers_do_not_leak_into_folds():
+    """Classes in blocks, as files have them: with its number, a row is classified at once."""
+    from sklearn.model_selection import cross_val_score
+
+    n = 120
+    table = pd.DataFrame({"serial": np.arange(1, n + 1), "noise": np.arange(n) * 7919 % 101 / 3})
+    y = np.repeat(["a", "b", "c"], n // 3)
+    for folds in (3, 5):
+        pipe = make_pipeline(TableEncoder(), DecisionTreeClassifier(random_state=0))
+        assert cross_val_score(pipe, table, y, cv=folds).mean() < 0.7
+    encoder = TableEncoder().fit(table[::2])
+    assert encoder.ids_ == ["serial"]
+    assert encoder.report() == [
+        "numbers: noise",
+        "left out: serial (tells rows apart; row numbers)",
+        "if they are no row numbers: --keep-id 'serial'",
+    ]
+    assert TableEncoder(keep_id=["serial"]).fit(table).ids_ == []
+
+
+def test_ids_as_told():
+    encoder = TableEncoder(ids=["colour"]).fit(messy())
+    assert "colour" in encoder.ids_
+    with pytest.raises(ValueError, match="ids and keep_id both name column 'colour'"):
+        TableEncoder(ids=["colour"], keep_id=["colour"]).fit(messy())
+    with pytest.raises(TableError, match="there is no column 'colours'; did you mean 'colour'"):
+        TableEncoder(ids=["colours"]).fit(messy())
+
+
 def test_rows_with_gaps():
     encoder = TableEncoder().fit(messy())
     found = encoder.gap_rows(messy())

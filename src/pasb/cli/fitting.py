@@ -123,9 +123,9 @@ def fit_table(
             )
         _fit_large(LargeTable(path, target, columns, test), out, settings)
         return
-    table, labels, notes = training_table(path, target, columns)
+    table, labels, notes, ids = training_table(path, target, columns)
     train, held_out = _split(labels, test, settings.seed)
-    encoder = columns.encoder()
+    encoder = columns.encoder(ids)
     X = encoder.fit_transform(table.iloc[train])
     model = settings.classifier(np.unique(labels[train]))
 

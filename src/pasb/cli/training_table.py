@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pasb.covariates.class_labels import check_labels, class_labels
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
 from pasb.covariates.encoder_report import NUMBERS
-from pasb.covariates.table_encoder import TableEncoder
+from pasb.covariates.table_encoder import TableEncoder, ids_of
 from pasb.covariates.table_reading import NAMELESS, read_table
 from pasb.covariates.tables import Problems, TableError, count, need_columns
 
@@ -33,9 +33,17 @@ class ColumnOptions:
     encoding: str = "utf-8"
     decimal: str = "auto"
 
-    def encoder(self) -> TableEncoder:
-        """The encoder they ask for, not fitted yet; it gives data frames."""
+    def encoder(self, ids: Sequence[str] = ()) -> TableEncoder:
+        """The encoder they ask for, not fitted yet; it gives data frames.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Columns that tell the rows of the whole file apart. Of some of them, row numbers may
+            look like a measurement.
+        """
         return TableEncoder(
+            ids=list(ids),
             categorical=list(self.categorical),
             numeric=list(self.numeric),
             drop=list(self.drop),
@@ -59,11 +67,14 @@ class TrainingTable(NamedTuple):
     labels : array of shape (n_rows,)
     notes : list of str
         What was done to the rows.
+    ids : list of str
+        Columns that tell the rows of the whole file apart.
     """
 
     X: pd.DataFrame
     labels: NDArray
     notes: list[str]
+    ids: list[str]
 
 
 def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingTable:
@@ -85,13 +96,15 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
     labels, unlabelled = class_labels(table[target])
     table = table.drop(columns=target)
     notes = []
-    encoder = options.encoder()
+    ids: list[str] = []
     dropping = options.missing == "drop"
     if dropping and unlabelled.any() and not unlabelled.all():
+        ids = ids_of(table, options.encoder().choices())
         table, labels = table[~unlabelled], labels[~unlabelled]
         notes.append(f"{count(int(unlabelled.sum()), 'row')} without a label left out.")
         unlabelled = np.zeros(len(labels), dtype=bool)
     check_labels(labels, unlabelled, target, problems)
+    encoder = options.encoder(ids)
     try:
         encoder.fit(table)
     except TableError as error:
@@ -106,7 +119,7 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
         notes.append(f"{count(int(gaps.sum()), 'row')} with gaps left out, as asked.")
         check_labels(labels, np.zeros(len(labels), dtype=bool), target, problems)
         problems.raise_any()
-    return TrainingTable(table, labels, notes)
+    return TrainingTable(table, labels, notes, encoder.ids_)
 
 
 def column_rows(encoder: TableEncoder) -> list[tuple[str, str]]:

@@ -5,8 +5,8 @@ The rules are few, and the report of a fit shows what they led to; options overr
 - Types of a data frame count. Text is looked at: truths, numbers, dates, else categories.
 - Numbers stay numbers. Those written with leading zeros, or in a column called `code`, `zip`
   or the like, are codes: categories.
-- A column of integers that are all different, or of an `id`, and text that hardly repeats tell
-  rows apart and not classes: they are left out, and so are constant and empty columns.
+- Row numbers (of some rows of a table, too), a column of an `id`, and text that hardly repeats
+  tell rows apart and not classes: they are left out, and so are constant and empty columns.
 - A column of which more than nine tenths are numbers (or dates) has a mistake in the rest.
 """
 
@@ -39,7 +39,10 @@ from pasb.covariates.tables import count
 
 NEARLY_ALL = 0.9
 FEW_ROWS = 10  # too few to tell whether values repeat
-FEW_INTEGERS = 10
+MANY_ROWS = 50  # of which different integers in a narrow range are not different by chance
+NARROW = 4  # the range of row numbers, for every row that is left of their table
+FEW_INTEGERS, ROW_NUMBERS = "few integers", "row numbers"  # remarks
+SEVERAL = 10  # so few integers may be codes
 _IDS = re.compile(
     r"(?i:(.*[_\s.-])?(id|uuid|guid)|index|row|nr|no|key|unnamed: \d+)|.*[a-z](Id|ID)"
 )
@@ -52,6 +55,7 @@ class Choices(NamedTuple):
     categorical: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
     drop: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
     keep_id: frozenset[str] = frozenset()
     missing: str = "indicator"
     unknown: str = "average"
@@ -77,6 +81,10 @@ def decide(name: str, cells: Cells, choices: Choices) -> Decision:
     """What becomes of a column."""
     if name in choices.drop:
         return Decision(LeftOut(name, "dropped"))
+    if name in choices.ids:
+        own = decide(name, cells, choices._replace(ids=frozenset()))
+        left_out = LeftOut(name, "id")
+        return Decision(left_out, remark=own.remark if own.plan == left_out else "")
     if cells.kind == "other":
         return Decision(
             None, f"column {name!r} holds {cells.shown}: take it apart into columns, or drop it"
@@ -107,20 +115,33 @@ def _of_numbers(name: str, cells: Cells, choices: Choices, reading: str = "point
     integers = integers and bool(np.all(values == np.floor(values)))
     distinct = len(np.unique(values))
     if integers and name not in choices.keep_id:
-        differ = distinct == len(cells) >= FEW_ROWS
-        steps = differ and values[0] in (0, 1) and bool(np.all(np.diff(values) == 1))
         named = _IDS.fullmatch(name) is not None
         mostly = distinct > FEW_ROWS and 2 * distinct > len(values)
-        if steps or (named and (mostly or distinct == len(cells) > 1)):
+        if named and (mostly or distinct == len(cells) > 1):
             return Decision(LeftOut(name, "id"))
+        if distinct == len(cells) and _are_row_numbers(values):
+            return Decision(LeftOut(name, "id"), remark=ROW_NUMBERS)
         if distinct > 1 and (named or _CODES.fullmatch(name)):
             return _category(name, cells.as_words(), choices)
     if distinct == 1 and not cells.gaps.any() and len(cells) > 1:
         return Decision(LeftOut(name, "constant"), remark=f"always {values[0]:g}")
     decision = _numbers(name, cells, reading, choices)
-    if integers and 2 < distinct <= FEW_INTEGERS < len(cells) and not decision.problem:
-        return decision._replace(remark="few integers")
+    if integers and 2 < distinct <= SEVERAL < len(cells) and not decision.problem:
+        return decision._replace(remark=FEW_INTEGERS)
     return decision
+
+
+def _are_row_numbers(values: NDArray[np.float64]) -> bool:
+    """Whether different integers look like numbers of rows, or of those that a split left.
+
+    They fill a good part of the range from 0. Measurements of many rows would repeat there, those
+    of few would not come in order.
+    """
+    n = len(values)
+    if n < FEW_ROWS or values.min() < 0 or values.max() > NARROW * n:
+        return False
+    steps = np.diff(values)
+    return n >= MANY_ROWS or bool(np.all(steps > 0) or np.all(steps < 0))
 
 
 def _of_words(name: str, cells: Cells, choices: Choices) -> Decision:
@@ -157,7 +178,7 @@ def _text(name: str, cells: Cells, choices: Choices) -> Decision:
     if name not in choices.keep_id and distinct > FEW_ROWS and 2 * distinct > filled:
         differ = distinct == filled and not any(" " in word for word in cells.words)
         reason = "id" if differ or _IDS.fullmatch(name) else "text"
-        return Decision(LeftOut(name, reason), remark=f"{distinct:,} different texts")
+        return Decision(LeftOut(name, reason), remark=_different(distinct))
     return _category(name, cells, choices)
 
 
@@ -241,7 +262,7 @@ def _category(name: str, cells: Cells, choices: Choices) -> Decision:
         return Decision(LeftOut(name, "constant"), remark=f"always {levels[0]!r}")
     own = _frequent(counts, n_rows, choices)
     if not own.any():
-        return Decision(LeftOut(name, "text"), remark=f"{len(levels):,} different texts")
+        return Decision(LeftOut(name, "text"), remark=_different(len(levels)))
     pooled = int((~own).sum())
     kept = sorted((level for level, is_own in zip(levels, own, strict=True) if is_own), key=_rank)
     count_of = dict(zip(levels, counts.tolist(), strict=True))
@@ -281,6 +302,10 @@ def _rank(level: str) -> tuple[int, float, str]:
     """Numbers by their size, before text."""
     value = read_words([level], "point")[0]
     return (1, 0.0, level) if np.isnan(value) else (0, float(value), level)
+
+
+def _different(n_texts: int) -> str:
+    return f"{n_texts:,} different texts"
 
 
 def _strays(name: str, cells: Cells, bad: NDArray[np.bool_], what: str) -> str:

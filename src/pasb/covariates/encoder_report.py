@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pasb.covariates.column_planning import FEW_INTEGERS, ROW_NUMBERS
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan, Plan
 from pasb.covariates.readings import DATES
 from pasb.covariates.tables import count, listed
@@ -19,6 +20,11 @@ _REASONS = {
     "empty": "empty",
     "dropped": "as asked",
 }
+# remarks that ask whether a column is what it seems, and the option that says otherwise
+_ASKED = (
+    (FEW_INTEGERS, "if integers are codes", "--categorical"),
+    (ROW_NUMBERS, "if they are no row numbers", "--keep-id"),
+)
 
 
 def report_rows(plans: Sequence[Plan], remarks: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -40,16 +46,17 @@ def report_rows(plans: Sequence[Plan], remarks: Mapping[str, str]) -> list[tuple
         for kind in (NUMBERS, CATEGORIES, TRUTHS, DAYS, LEFT_OUT)
         if kind in lines
     ]
-    codes = [plan.name for plan in plans if remarks.get(plan.name) == "few integers"]
-    if codes:
-        options = " ".join(f"--categorical {name!r}" for name in codes[:4])
-        rows.append(("if integers are codes", options + (" ..." if len(codes) > 4 else "")))
+    for remark, question, option in _ASKED:
+        names = [plan.name for plan in plans if remarks.get(plan.name) == remark]
+        if names:
+            options = " ".join(f"{option} {name!r}" for name in names[:4])
+            rows.append((question, options + (" ..." if len(names) > 4 else "")))
     return rows
 
 
 def _described(plan: Plan, remark: str) -> tuple[str, list[str]]:
     """The kind of a column as readers call it, and what to say about it."""
-    more = [remark] if remark and remark != "few integers" else []
+    more = [remark] if remark and remark != FEW_INTEGERS else []
     if isinstance(plan, LeftOut):
         return LEFT_OUT, [_REASONS[plan.reason], *more]
     if isinstance(plan, CategoryPlan):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from pasb.covariates.column_plans import (
     NumberPlan,
     Plan,
 )
+from pasb.covariates.encoder_choices import choices_of
 from pasb.covariates.encoder_report import report_rows
 from pasb.covariates.frame_input import data_frame, frame_of_array
 from pasb.covariates.readings import column_numbers
@@ -50,6 +50,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Columns that are numbers; other values in them are an error.
     drop : list of column names, default=()
         Columns to leave out.
+    ids : list of column names, default=()
+        Columns that tell rows apart. They are left out, and `pasb predict` passes them through.
+        Those that are not named are told by their values: row numbers that a shuffled split of
+        few rows leaves can pass for a measurement.
     keep_id : list of column names, default=()
         Columns to use although they look like ids.
     missing : {"indicator", "error"}, default="indicator"
@@ -99,6 +103,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         categorical=(),
         numeric=(),
         drop=(),
+        ids=(),
         keep_id=(),
         missing="indicator",
         unknown="average",
@@ -109,6 +114,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.categorical = categorical
         self.numeric = numeric
         self.drop = drop
+        self.ids = ids
         self.keep_id = keep_id
         self.missing = missing
         self.unknown = unknown
@@ -298,39 +304,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def choices(self) -> Choices:
         """The parameters, checked; ValueError for impossible ones."""
-        allowed = {
-            "missing": ("indicator", "error"),
-            "unknown": ("average", "error"),
-            "decimal": ("auto", ".", ","),
-        }
-        for name, options in allowed.items():
-            if getattr(self, name) not in options:
-                shown = ", ".join(map(repr, options))
-                told = f"{name} must be one of {shown}; got {getattr(self, name)!r}"
-                if (name, getattr(self, name)) == ("missing", "drop"):
-                    told += ": a transformer cannot drop rows, so drop them from X and y before fit"
-                raise ValueError(told)
-        for name, least in (("min_count", 1), ("max_levels", 1)):
-            value = getattr(self, name)
-            if name == "min_count" and isinstance(value, str) and value == "auto":
-                continue
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise ValueError(f"{name} must be a positive integer; got {value!r}")
-        lists = {
-            name: _columns(name, getattr(self, name))
-            for name in ("categorical", "numeric", "drop", "keep_id")
-        }
-        both = lists["categorical"] & lists["numeric"]
-        if both:
-            raise ValueError(f"categorical and numeric both name {named(sorted(both))}")
-        return Choices(
-            **lists,
-            missing=self.missing,
-            unknown=self.unknown,
-            decimal=self.decimal,
-            min_count=self.min_count,
-            max_levels=int(self.max_levels),
-        )
+        return choices_of(self.get_params())
 
     def _frame(self, X: Any, reset: bool) -> Any:
         """The table as a narwhals data frame, columns checked."""
@@ -357,6 +331,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
+def ids_of(X: Any, choices: Choices) -> list[str]:
+    """Columns that tell the rows of a data frame apart, whatever is wrong with the others."""
+    frame = data_frame(X)
+    names = list(frame.columns)
+    columns = zip(names, cells_by_column(frame, names), strict=True)
+    plans = [decide(name, cells, choices).plan for name, cells in columns]
+    return [plan.name for plan in plans if isinstance(plan, LeftOut) and plan.reason == "id"]
+
+
 def with_decimal(plan: NumberPlan | CategoryPlan, decimal: str | None) -> NumberPlan | CategoryPlan:
     """A plan that reads numbers with another decimal sign."""
     if decimal is None or not isinstance(plan, NumberPlan):
@@ -368,14 +351,8 @@ def with_decimal(plan: NumberPlan | CategoryPlan, decimal: str | None) -> Number
 
 def _check_names(names: list[str], choices: Choices, problems: Problems) -> None:
     """Columns that options name must be there."""
-    wanted = choices.categorical | choices.numeric | choices.drop | choices.keep_id
-    need_columns(names, sorted(wanted), problems)
-
-
-def _columns(name: str, value: Iterable | None) -> frozenset[str]:
-    if isinstance(value, str) or (value is not None and not isinstance(value, Iterable)):
-        raise ValueError(f"{name} must be a list of column names; got {value!r}")
-    return frozenset(f"x{v}" if isinstance(v, Integral) else str(v) for v in value or ())
+    options = (choices.categorical, choices.numeric, choices.drop, choices.ids, choices.keep_id)
+    need_columns(names, sorted(frozenset().union(*options)), problems)
 
 
 def _made_unique(names: list[str]) -> list[str]:
