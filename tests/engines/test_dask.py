@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 import pasb
 from pasb import RowBlocks, StickLogisticClassifier, StickRobitClassifier
+from pasb.engines.dask_sums import _is_alive
 from pasb.errors import EngineError
 
 dask = pytest.importorskip("dask", reason="the extra pasb[dask] is not installed")
@@ -167,6 +168,42 @@ def test_a_lost_scheduler_ends_the_run_which_can_be_resumed(
     resumed = model(**settings, callbacks=[lambda info: sweeps.append(info.sweep)])
     assert same(resumed.fit(folder, "tree"), expected)
     assert min(sweeps) > 16
+
+
+class TestPausedWorkers:
+    """Workers that have used up their memory begin no task, so a run would wait for ever."""
+
+    def test_end_the_run(self, folder, monkeypatch):
+        monkeypatch.setattr("pasb.engines.dask_sums.PATIENCE", 1.0)
+        monkeypatch.setattr("pasb.engines.dask_sums.A_LOOK", 0.2)
+        with (
+            dask.config.set({"distributed.worker.memory.terminate": False}),
+            distributed.LocalCluster(
+                n_workers=1,
+                threads_per_worker=1,
+                memory_limit="48MiB",  # less than a process has from the start
+                dashboard_address=None,
+                silence_logs=50,
+            ) as local,
+            distributed.Client(local, set_as_default=False) as one,
+        ):
+            while "paused" not in [worker["status"] for worker in workers_of(one)]:
+                time.sleep(0.05)
+            with pytest.raises(EngineError, match=r"1 of 1 workers .*paused.*48.0 MiB.*float32"):
+                model(one, n_draws=5).fit(folder, "tree")
+
+    def test_what_counts_as_alive(self):
+        running, paused = {"status": "running"}, {"status": "paused", "memory_limit": 2**30}
+        busy = {**paused, "metrics": {"task_counts": {"executing": 1}}}
+        assert _is_alive([running, running])
+        assert _is_alive([paused, busy])
+        assert not _is_alive([])
+        assert not _is_alive([paused])
+        assert not _is_alive([running, paused])  # idle, while tasks wait for the other one
+
+
+def workers_of(client):
+    return list(client.scheduler_info(n_workers=-1)["workers"].values())
 
 
 class TestBadInput:

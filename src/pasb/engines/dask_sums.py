@@ -30,7 +30,7 @@ from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
 from pasb.sampling.row_sums import RowSums, all_added
 
-PATIENCE = 120.0  # seconds without any worker
+PATIENCE = 120.0  # seconds in which no worker does anything
 A_LOOK = 2.0  # seconds between looks at a cluster that does not answer
 RETRIES = 3  # of a task whose workers died four times
 ROOM = 4  # times its size that a worker needs for a part while it makes it
@@ -80,13 +80,11 @@ class DaskCluster:
             except TimeoutError:
                 if future.done():
                     continue
-                if self._n_workers() > 0:
+                workers = self._workers()
+                if _is_alive(workers):
                     seen = monotonic()
                 elif monotonic() - seen > PATIENCE:
-                    raise EngineError(
-                        f"the Dask cluster has had no worker for {PATIENCE:.0f} s: start some, and "
-                        f"fit again. {RESUME}"
-                    ) from None
+                    raise _idle(workers) from None
             except (CancelledError, Exception) as error:
                 # what a task raised is its own; all else is the cluster's
                 killed = type(error).__name__ == "KilledWorker"
@@ -98,13 +96,14 @@ class DaskCluster:
                 self.client.retry([future])
                 sleep(A_LOOK)
 
-    def _n_workers(self) -> int:
+    def _workers(self) -> list[dict[str, Any]]:
+        """What the scheduler knows of each worker."""
         if self.client.status not in ("running", "connecting"):
             raise self._lost(ConnectionError(self.client.status))
         if self.client.status == "connecting":
-            return 0
+            return []
         try:
-            return len(self.client.scheduler_info(n_workers=-1)["workers"])
+            return list(self.client.scheduler_info(n_workers=-1)["workers"].values())
         except (OSError, CancelledError, TimeoutError) as error:
             raise self._lost(error) from error
 
@@ -116,6 +115,36 @@ class DaskCluster:
             )
         words = [type(error).__name__, *str(error).splitlines()[:1]]
         return EngineError(f"the Dask scheduler was lost ({': '.join(words)}). {RESUME}")
+
+
+def _is_alive(workers: list[dict[str, Any]]) -> bool:
+    """Whether tasks may still end: a worker computes, or all are ready to.
+
+    A worker that is paused, because it has used up its memory, begins no task; those that wait for
+    it may wait for ever, whatever the others do.
+    """
+    paused = any(one["status"] == "paused" for one in workers)
+    if any(one["status"] == "running" for one in workers) and not paused:
+        return True
+    counts = [one.get("metrics", {}).get("task_counts", {}) for one in workers]
+    return any(own.get("executing", 0) > 0 for own in counts)
+
+
+def _idle(workers: list[dict[str, Any]]) -> EngineError:
+    """The error of a cluster that has done nothing for too long."""
+    paused = [one for one in workers if one["status"] == "paused"]
+    if not paused:
+        return EngineError(
+            f"the Dask cluster has had no worker for {PATIENCE:.0f} s: start some, and fit again. "
+            f"{RESUME}"
+        )
+    limit = max(one.get("memory_limit") or 0 for one in paused)
+    return EngineError(
+        f"{len(paused)} of {len(workers)} workers of the Dask cluster are paused, and none has "
+        f"computed anything for {PATIENCE:.0f} s: their memory (limit {in_words(limit)}) is used "
+        "up. Give workers more memory, add workers, or keep covariates with 7 digits "
+        f"(RowBlocks(storage='float32', client=...)). {RESUME}"
+    )
 
 
 RESUME = "With a checkpoint, the same call continues from it with the same draws."
