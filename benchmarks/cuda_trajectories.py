@@ -66,7 +66,7 @@ def table_of(part: tables.Part) -> Rows:
 
 
 def agree(name: str, direction: str, n_sweeps: int = 3) -> dict[str, float]:
-    """Of trajectories alone, and of whole sweeps, which go on by Gibbs updates."""
+    """Of trajectories alone, and of whole sweeps, which continue by Gibbs updates."""
     rows = rows_of(name)
     model = Softplus(moves="mixed", rate="shared")
     problem = Problem(rows, model, direction, fixed_order=np.arange(rows.n_categories))

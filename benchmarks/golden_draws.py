@@ -5,6 +5,8 @@ Write a table of hashes with the code as it is, change the code, and compare:
     python benchmarks/golden_draws.py write /tmp/before.json
     python benchmarks/golden_draws.py compare /tmp/before.json
 
+`--only "iris|own"` takes those fits alone whose names match.
+
 Every classifier, scheme, direction, order setting and stick setting is in the table, and what
 else leads to another path through the code: few and many categories, fixed orders, weights,
 fixed precisions, Gibbs moves alone, pruning, kernels, stacked models, a model of one's own. The
@@ -17,6 +19,7 @@ import argparse
 import hashlib
 import itertools
 import json
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -129,11 +132,13 @@ def digest(model) -> str:
     return out.hexdigest()[:24]
 
 
-def hashes() -> dict[str, str]:
-    """Fit everything."""
+def hashes(only: str) -> dict[str, str]:
+    """Fit everything whose name matches `only`, a regular expression."""
     warnings.simplefilter("ignore")
     out = {}
     for name, model, data, weighted in cases():
+        if not re.search(only, name):
+            continue
         X, y = table(data)
         weights = {"sample_weight": np.arange(len(y)) % 3 + 0.5} if weighted else {}
         out[name] = digest(model.fit(X, y, **weights))
@@ -145,12 +150,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("action", choices=["write", "compare"])
     parser.add_argument("file", type=Path)
+    parser.add_argument("--only", default="", help="names of fits, a regular expression")
     arguments = parser.parse_args()
-    found = hashes()
+    found = hashes(arguments.only)
     if arguments.action == "write":
         arguments.file.write_text(json.dumps(found, indent=1))
         return 0
     before = json.loads(arguments.file.read_text())
+    before = {name: before[name] for name in before if re.search(arguments.only, name)}
     other = [name for name in before if found.get(name) != before[name]]
     print(f"{len(before) - len(other)} of {len(before)} fits have the same draws")
     for name in other:

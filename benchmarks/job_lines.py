@@ -1,7 +1,7 @@
 """Jobs that each run in a process of their own and leave one line of JSON in a file.
 
 A job is a model on one partition of a table, under a label such as a version of the package. Jobs
-that the file says are done are not run again, so a run that was stopped goes on where it was.
+that the file says are done are not run again, so a run that was stopped continues where it was.
 """
 
 from __future__ import annotations

@@ -357,7 +357,7 @@ WRONG = [
         fixed=False,
     ),
     _mistake(
-        "order: whole orders, laws not normalised alike",
+        "order: whole orders, distributions not normalised alike",
         logistic_with(LogisticSampler, "mixed"),
         4,
         800,

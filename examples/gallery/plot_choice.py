@@ -1,6 +1,6 @@
 """
-Choices: a dearer train, and a line that is closed
-==================================================
+Choices: a more expensive train, and a line that is closed
+==========================================================
 
 Who takes the bus, the car or the train, what a higher price does to that, and where passengers go
 when there is no train. Every alternative has a price and a time of its own, not everyone has a
@@ -46,8 +46,8 @@ model.generic_coefficients().round(2)  # the truth: -0.7 and -0.05
 # %%
 # Trains that cost a fifth more: how shares change.
 
-dearer = choice.share_changes(model, data, data.changed("price", "train", factor=1.2))
-plots.choices(dearer, label="change of the share when trains cost 20 % more")
+expensive = choice.share_changes(model, data, data.changed("price", "train", factor=1.2))
+plots.choices(expensive, label="change of the share when trains cost 20 % more")
 
 # %%
 # No trains at all: the share of their passengers that each of the others gets. Travellers without

@@ -43,7 +43,7 @@ class Printed(Softplus):
 def largest_deviation(model, n, seed, *, fixed, direction, augmented):
     """The largest change of a mean by five sweeps, in standard errors, and how many there are.
 
-    The first sweep makes counts, the others go on from them.
+    The first sweep makes counts, the others start from them.
     """
     rng = np.random.default_rng(seed)
     before = joint.from_the_prior(model, ORDER if fixed else None, direction, n, rng)

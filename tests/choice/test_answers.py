@@ -43,7 +43,7 @@ def test_changes_of_shares(model, data):
     assert (found["counterfactual"] - found["share"]).to_numpy() == pytest.approx(
         change.mean(axis=0)
     )
-    assert found["estimate"][2] < 0  # dearer trains lose
+    assert found["estimate"][2] < 0  # more expensive trains lose
 
 
 def test_elasticities_are_derivatives(model, data):

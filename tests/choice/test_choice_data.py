@@ -74,8 +74,8 @@ def test_polars_frames():
 
 def test_other_versions():
     data = read(wide())
-    dearer = data.changed("price", "bus", factor=2, add=1)
-    assert dearer.values[:, 0, 0] == pytest.approx([5.0, 5.2, 5.4, 5.6])
+    raised = data.changed("price", "bus", factor=2, add=1)
+    assert raised.values[:, 0, 0] == pytest.approx([5.0, 5.2, 5.4, 5.6])
     assert data.values[0, 0, 0] == 2.0
     assert data.changed("price", value=1.0).values[0].tolist() == [[1.0]] * 3
     assert not data.without("walk").available[:, 2].any()

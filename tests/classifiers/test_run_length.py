@@ -1,4 +1,4 @@
-"""How long a fit runs: numbers, "auto", and runs that go on until their draws are good."""
+"""How long a fit runs: numbers, "auto", and runs that continue until their draws are good."""
 
 from __future__ import annotations
 

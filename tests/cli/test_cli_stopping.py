@@ -28,7 +28,7 @@ def fit(tmp_path):
 
 @pytest.fixture
 def slow(monkeypatch):
-    """The clock goes on by a second whenever it is looked at."""
+    """The clock advances by a second whenever it is looked at."""
     now = [0.0]
 
     def tick():

@@ -80,7 +80,7 @@ def test_a_run_goes_on_on_the_other_engine(tmp_path):
 
 
 def test_default_moves_are_those_of_the_cpu_and_resume(tmp_path, monkeypatch):
-    """Trajectories of few, long steps; a run that is stopped in the warm-up goes on bit by bit.
+    """Trajectories of few, long steps; a run that is stopped in the warm-up continues bit by bit.
 
     Paths between orders, which small tables have on a CPU alone, are left out.
     """
@@ -115,7 +115,7 @@ def test_a_metric_that_does_not_exist_ends_the_run(monkeypatch):
 
 
 def test_time_that_is_spent_keeps_what_was_drawn(monkeypatch):
-    """By a clock that goes on with every sweep of a batch of two directions."""
+    """By a clock that advances with every sweep of a batch of two directions."""
     now = [0.0]
     monkeypatch.setattr(SoftplusClassifier, "_clock", staticmethod(lambda: now[0]))
     monkeypatch.setattr("pasb.sampling.budget.FEWEST_DRAWS", 1)

@@ -1,4 +1,4 @@
-"""Runs whose time is spent: what is kept, what is an error, and how they go on. No test waits."""
+"""Runs whose time is spent: what is kept, what is an error, how they continue. No test waits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEDULE = Schedule(n_warmup=20, n_draws=60, thin=1, seed=7)
 
 
 def budget(seconds):
-    """By a clock that goes on by one second whenever somebody looks: about once a sweep."""
+    """By a clock that advances by one second whenever somebody looks: about once a sweep."""
     ticks = count()
     return Budget.of(seconds, clock=lambda: next(ticks))
 

@@ -1,4 +1,4 @@
-"""Runs that go on until their draws are good enough: where chains meet, and what they keep."""
+"""Runs that continue until their draws are good enough: where chains meet, and what they keep."""
 
 from __future__ import annotations
 

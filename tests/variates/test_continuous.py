@@ -21,19 +21,19 @@ def fill_with_tail(key, out):
 
 @pytest.mark.statistical(level=1e-6)
 def test_uniform_normal_exponential(seed, judge):
-    for name, law in (
+    for name, known in (
         ("uniform", stats.uniform),
         ("normal", stats.norm),
         ("exponential", stats.expon),
     ):
         draws = getattr(variates, name)(size=2_000_000, seed=seed)
-        judge.distribution(name, draws, law.cdf)
-        judge.mean(name, draws, law.mean(), law.std())
-        judge.variance(name, draws, law.mean(), law.var())
+        judge.distribution(name, draws, known.cdf)
+        judge.mean(name, draws, known.mean(), known.std())
+        judge.variance(name, draws, known.mean(), known.var())
         for tail in (1e-2, 1e-3, 1e-4):
             for side, count in (
-                ("above", (draws > law.isf(tail)).sum()),
-                ("below", (draws < law.ppf(tail)).sum()),
+                ("above", (draws > known.isf(tail)).sum()),
+                ("below", (draws < known.ppf(tail)).sum()),
             ):
                 p_value = stats.binomtest(int(count), len(draws), tail).pvalue
                 judge.add(f"{name} {side} {tail}", p_value)
@@ -90,8 +90,8 @@ def test_inverse_gaussian(seed, judge):
     for mean in (1e-3, 0.5, 1.0, 40.0, 1e6):
         for shape in (1e-4, 0.3, 1.0, 50.0, 1e5):
             draws = variates.inverse_gaussian(mean, shape, size=N, seed=seed)
-            law = stats.invgauss(mean / shape, scale=shape)
-            judge.distribution(f"inverse_gaussian({mean}, {shape})", draws, law.cdf)
+            known = stats.invgauss(mean / shape, scale=shape)
+            judge.distribution(f"inverse_gaussian({mean}, {shape})", draws, known.cdf)
     draws = variates.inverse_gaussian(np.inf, 2.0, size=N, seed=seed)
     judge.distribution("Levy", draws, stats.levy(scale=2.0).cdf)
     draws = variates.inverse_gaussian(2.0, 3.0, size=N, seed=seed)
@@ -119,13 +119,13 @@ INTERVALS = [
 ]
 
 
-def restricted(law, lower, upper):
-    """Distribution function of a law on an interval, by whichever tail is accurate."""
+def restricted(known, lower, upper):
+    """Distribution function of a distribution on an interval, by whichever tail is accurate."""
     if lower > 0.0:
-        whole = law.sf(lower) - law.sf(upper)
-        return lambda x: (law.sf(lower) - law.sf(x)) / whole
-    whole = law.cdf(upper) - law.cdf(lower)
-    return lambda x: (law.cdf(x) - law.cdf(lower)) / whole
+        whole = known.sf(lower) - known.sf(upper)
+        return lambda x: (known.sf(lower) - known.sf(x)) / whole
+    whole = known.cdf(upper) - known.cdf(lower)
+    return lambda x: (known.cdf(x) - known.cdf(lower)) / whole
 
 
 @pytest.mark.statistical(level=1e-6)
@@ -153,7 +153,7 @@ def test_truncated_normal(seed, judge):
 @pytest.mark.statistical(level=1e-6)
 def test_truncated_t(seed, judge):
     for df in (0.3, 1.0, 2.5, 7.0, 60.0, 1e6):
-        law = stats.t(df)
+        known = stats.t(df)
         for lower, upper in INTERVALS:
             if df == 1e6 and lower == 10.0:
                 continue  # SciPy's tail has too few digits
@@ -161,9 +161,9 @@ def test_truncated_t(seed, judge):
             assert lower <= draws.min()
             assert draws.max() <= upper
             judge.distribution(
-                f"t({df}) in [{lower}, {upper}]", draws, restricted(law, lower, upper)
+                f"t({df}) in [{lower}, {upper}]", draws, restricted(known, lower, upper)
             )
-    # Far out the law is that of Pareto.
+    # Far out the distribution is that of Pareto.
     for df, lower in ((0.1, 1e10), (3.0, 1e6), (7.0, 1e200)):
         draws = variates.truncated_t(df, lower, np.inf, size=N, seed=seed)
         judge.distribution(f"t({df}) beyond {lower}", draws / lower, stats.pareto(df).cdf)

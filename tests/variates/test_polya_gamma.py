@@ -28,7 +28,7 @@ def log_ratio(c, t):
 
 
 def cdf_by_laplace(x, h, c, nodes=32):
-    """Distribution function by Talbot's contour; for broad laws."""
+    """Distribution function by Talbot's contour; for broad distributions."""
     theta = -np.pi + (np.arange(nodes) + 0.5) * 2.0 * np.pi / nodes
     cot = 1.0 / np.tan(0.6407 * theta)
     z = nodes * (0.5017 * theta * cot - 0.6122 + 0.2645j * theta)
@@ -39,7 +39,7 @@ def cdf_by_laplace(x, h, c, nodes=32):
 
 
 def cdf_by_fourier(x, h, c):
-    """Distribution function by Gil-Pelaez; for laws of modest relative width."""
+    """Distribution function by Gil-Pelaez; for distributions of modest relative width."""
     mean, deviation = polya_gamma_mean(h, c), np.sqrt(polya_gamma_variance(h, c))
     step = 0.01
     s = (np.arange(6000) + 0.5) * step
@@ -56,7 +56,7 @@ def cdf(x, h, c):
 
 
 def probes(h, c, seed):
-    """Places where the law has its mass, from draws that no comparison uses."""
+    """Places where the distribution has its mass, from draws that no comparison uses."""
     return np.quantile(polya_gamma(h, c, size=20_000, seed=seed + 1), QUANTILES)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.bent_normal import WIDTH, pack, solve, unpacked
 from pasb.binary.coefficient_prior import CoefficientPrior, coefficient_log_prior
-from pasb.binary.laplace import Laplace, _factorise
+from pasb.binary.laplace import Laplace, factorise
 from pasb.binary.row_requests import NEWTON, Answer, Request
 from pasb.numerics.asking import Asking
 from pasb.numerics.compiled import kernel
@@ -47,7 +47,7 @@ def climbed(
             here, value, length = at.copy(), proposed, 1.0
             alpha = prior.precision_at(here)
             gradient = answer.slope[0] - alpha * here
-            _factorise(_square(answer, n), alpha, scale, factor)
+            factorise(_square(answer, n), alpha, scale, factor)
             solve(scale, factor, gradient, step)
             best = scale.copy(), factor.copy()
             if 0.5 * float(gradient @ step) < TOLERANCE:

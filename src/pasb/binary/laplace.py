@@ -134,7 +134,7 @@ def _climb(
         weighted_gram(rows.blocks, curvature, residual, used, scratch, gram, linear)
         alpha = prior.precision_at(beta)
         gradient = linear[:n] - prior.pull(beta, alpha)
-        _factorise(gram[:n, :n], alpha, scale, factor)
+        factorise(gram[:n, :n], alpha, scale, factor)
         solve(scale, factor, gradient, step)
         decrement = 0.5 * float(gradient @ step)
         here, length = beta.copy(), 1.0
@@ -179,14 +179,14 @@ def _newton_terms(regression, roles, padded_coef, used, eta, curvature, residual
             label = 1.0 if roles[s] == SUCCESS else 0.0
             e, h = eta[a - start : b - start], weights[a:b]
             if link[0] == LOGISTIC:
-                total = _logistic_terms(e, label, h, curvature[a:b], residual[a:b], total)
+                total = logistic_terms(e, label, h, curvature[a:b], residual[a:b], total)
             else:
                 total = robit_terms(e, label, h, *link, curvature[a:b], residual[a:b], total)
     return total
 
 
 @elementwise
-def _logistic_terms(eta, label, weights, curvature, residual, total):
+def logistic_terms(eta, label, weights, curvature, residual, total):
     """Curvatures and residuals of rows with one label; adds their log-likelihood to `total`."""
     for i in range(eta.size):
         p = 1.0 / (1.0 + vector_exp(-eta[i]))
@@ -197,7 +197,7 @@ def _logistic_terms(eta, label, weights, curvature, residual, total):
     return total
 
 
-def _factorise(gram, alpha, scale, factor) -> None:
+def factorise(gram, alpha, scale, factor) -> None:
     """Factor ``gram + diag(alpha)``, with more on the diagonal if rounding demands it."""
     diagonal = np.arange(len(alpha))
     gram[diagonal, diagonal] += alpha

@@ -17,13 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.laplace import _logistic_terms as logistic_terms
+from pasb.binary.laplace import logistic_terms
 from pasb.binary.robit_kernels import newton_terms as robit_terms
 from pasb.binary.robit_kernels import residuals_and_sum, sum_alone
-from pasb.binary.slopes import _add_products as add_products
-from pasb.binary.slopes import _logistic_residuals as logistic_residuals
-from pasb.binary.slopes import _logistic_sum as logistic_sum
-from pasb.binary.slopes import _predict as predict
+from pasb.binary.slopes import add_products, logistic_residuals, logistic_sum, predict
 from pasb.binary.t_link import LOGISTIC
 from pasb.numerics.compiled import kernel
 from pasb.numerics.rows import BLOCK, Rows, add_block, padded

@@ -3,7 +3,7 @@
 The curvature at the mode says little about a posterior that is far from normal: near separation
 the coefficients reach several times as far as it suggests. So a short chain with trajectories
 runs on the stick's posterior before the sampler begins. Mean and covariance of its positions
-make the next approximation, in which it goes on; several times, longer and longer. On which
+make the next approximation, in which it continues; several times, longer and longer. On which
 scale the posterior is closer to normal, bent or not (`pasb.binary.bent_normal`), is judged by how
 much weights vary. In the end the draws tell how many steps a trajectory needs,
 how many leaps a bridge, and the evidence.

@@ -19,7 +19,7 @@ from pasb.sticks import FAILURE, SUCCESS
 
 
 @elementwise
-def _predict(block, coef, out):
+def predict(block, coef, out):
     """Linear predictors of the rows of one block."""
     for i in range(BLOCK):
         out[i] = 0.0
@@ -37,7 +37,7 @@ def _predict(block, coef, out):
 
 
 @summing
-def _add_products(block, values, out):
+def add_products(block, values, out):
     """Add the products of every column of a block with `values` to `out`."""
     for p in range(0, block.shape[0], TILE):
         x0 = block[p]
@@ -58,7 +58,7 @@ def _add_products(block, values, out):
 
 
 @summing
-def _logistic_residuals(eta, weights, sign, residual):
+def logistic_residuals(eta, weights, sign, residual):
     """Derivatives of the log-likelihood of labels that all have one sign."""
     for i in range(eta.size):
         u = sign * eta[i]
@@ -68,7 +68,8 @@ def _logistic_residuals(eta, weights, sign, residual):
 
 
 @summing
-def _logistic_sum(eta, weights, sign):
+def logistic_sum(eta, weights, sign):
+    """Weighted log-likelihood of rows whose label is that of `sign`, 1 or -1."""
     total = 0.0
     for i in range(eta.size):
         u = sign * eta[i]
@@ -94,18 +95,18 @@ def slopes(regression, roles, coef, eta, residual, slope, sums):
             if a >= b or (roles[s] != SUCCESS and roles[s] != FAILURE):
                 continue
             if not predicted:
-                _predict(blocks[k], coef, eta)
+                predict(blocks[k], coef, eta)
                 residual[:] = 0.0
                 predicted = True
             sign = 1.0 if roles[s] == SUCCESS else -1.0
             h = weights[start + a : start + b]
             if link[0] == LOGISTIC:
-                _logistic_residuals(eta[a:b], h, sign, residual[a:b])
-                sums[s] += _logistic_sum(eta[a:b], h, sign)
+                logistic_residuals(eta[a:b], h, sign, residual[a:b])
+                sums[s] += logistic_sum(eta[a:b], h, sign)
             else:
                 sums[s] += residuals_and_sum(eta[a:b], h, sign, *link, residual[a:b])
         if predicted:
-            _add_products(blocks[k], residual, slope)
+            add_products(blocks[k], residual, slope)
     subtract_pull(coef, prior, slope)
 
 
@@ -122,11 +123,11 @@ def log_likelihoods(regression, roles, coef, eta, sums):
             if a >= b or (roles[s] != SUCCESS and roles[s] != FAILURE):
                 continue
             if not predicted:
-                _predict(blocks[k], coef, eta)
+                predict(blocks[k], coef, eta)
                 predicted = True
             sign = 1.0 if roles[s] == SUCCESS else -1.0
             h = weights[start + a : start + b]
             if link[0] == LOGISTIC:
-                sums[s] += _logistic_sum(eta[a:b], h, sign)
+                sums[s] += logistic_sum(eta[a:b], h, sign)
             else:
                 sums[s] += sum_alone(eta[a:b], h, sign, *link)

@@ -221,7 +221,7 @@ class _Particle:
         self.logs[:] = log_prior_and_likelihood(rows, prior, position, by_prior, by_rows, work)
 
     def copy(self) -> _Particle:
-        """The same place; particles go on by themselves."""
+        """The same place; particles move by themselves."""
         twin = object.__new__(_Particle)
         twin.scratch, twin.logs = self.scratch.copy(), self.logs.copy()
         return twin

@@ -29,7 +29,7 @@ stationary distribution (`tests/binary/test_softplus.py` tells them apart).
 **Labels that change.** The counts of an update belong to its labels. Orders and imputed labels
 are drawn with all latents integrated out, so a row that was no success before, or whose label is
 imputed, gets theta and counts from their exact joint distribution, by the first arrivals
-of `pasb.binary.softplus`. All other successes go on from their own counts, as printed.
+of `pasb.binary.softplus`. All other successes start from their own counts, as printed.
 
 So the update leaves the posterior of a stick invariant, as ours does
 (`tests/binary/test_softplus_printed.py`); what is not exact under ``scheme="paper"`` is the part
@@ -114,7 +114,7 @@ class PrintedSampler(SoftplusSampler):
     """The sampler of one chain that makes printed updates.
 
     Its parameters have one array more: ``counts``, (categories, experts, layers, rows), those
-    of successes. They are latents, but the next update goes on from them.
+    of successes. They are latents, but the next update starts from them.
     """
 
     updates = PrintedUpdate

@@ -16,7 +16,7 @@ from pasb.binary.softplus_link import LOG_LEAST
 from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import crt, gamma, log_gamma, normal, open_stream, stream_key
 
-# Reached by near-improper priors only, which would go on to zero and infinity
+# Reached by near-improper priors only, which would lead to zero and infinity
 LEAST_PRECISION, LEAST_RATE = 1e-12, 1e-100
 # Where the mean of the rates is a parameter, its inverse has this gamma prior: the scale of the
 # coefficients is then the inverse of a half-normal variable, with a median of 3 and a heavy tail.

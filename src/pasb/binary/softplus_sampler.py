@@ -101,7 +101,7 @@ class SoftplusSampler(PrecisionSampler):
         return parameters
 
     def start_stick(self, own: Parameters, roles: NDArray[np.int8]) -> None:
-        """Go on from a random start to a penalised fit of one stick, one of its many modes.
+        """Move from a random start to a penalised fit of one stick, one of its many modes.
 
         Random starts differ by chain, and so do the modes they lead to: wider apart than draws of
         one chain are. The scale of the coefficients stays as it is, which keeps the fit out of the

@@ -15,7 +15,7 @@ from pasb.binary.precisions import within_bounds
 from pasb.binary.support_vector_link import log_odds
 from pasb.numerics.compiled import elementwise, kernel, summing
 from pasb.numerics.gaussian import draw_by_qr, draw_from_precision
-from pasb.numerics.rows import BLOCK, TILE, _tile, weighted_gram
+from pasb.numerics.rows import BLOCK, TILE, add_tile, weighted_gram
 from pasb.sticks import ABSENT, IMPUTED, SUCCESS
 from pasb.variates.scalar import (
     gamma,
@@ -204,7 +204,7 @@ def _gram_of_columns(blocks, chosen, pull, residual, used, plain, scratch, gram,
             for left in range(0, top + 1, PANEL):
                 for a in range(top, min(top + PANEL, n_padded), TILE):
                     for b in range(left, min(left + PANEL, a + 1), TILE):
-                        _tile(scratch, plain, a, b, gram)
+                        add_tile(scratch, plain, a, b, gram)
 
 
 @kernel

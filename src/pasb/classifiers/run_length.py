@@ -46,7 +46,7 @@ class RunLength:
         return 1000, 1000
 
     def _usual_goal(self) -> Goal | None:
-        """What makes a run with "auto" draws go on; None if its length is fixed."""
+        """What makes a run with "auto" draws continue; None if its length is fixed."""
         return None
 
     def _lengths(self) -> tuple[int, int]:

@@ -65,7 +65,9 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         gives the same model, whatever `n_jobs` is.
     n_jobs : int or None, default=None
         Fits that run at the same time, by joblib. -1 means one for every core; None means 1,
-        unless a `joblib.parallel_config` context says otherwise.
+        unless a `joblib.parallel_config` context says otherwise. Not -1 by default, as in the
+        other ensembles of scikit-learn: many estimators use several threads themselves, and
+        every process has a copy of the table.
 
     Attributes
     ----------

@@ -29,8 +29,8 @@ def fit_together(
     little longer than one. Softplus and stacked models with ``engine="cuda"``, the same
     settings and tables with as many classes share a batch, unless they have checkpoints,
     callbacks, `until` or `max_seconds`; all others are fitted one after another. Runs of a batch
-    have their usual length and do not go on while R-hat is high; but for that, the draws are those
-    of separate fits, to rounding.
+    have their usual length and do not continue while R-hat is high; but for that, the draws are
+    those of separate fits, to rounding.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def checked_table(
     names = getattr(estimator, "feature_names_in_", None)
     if sparse.issparse(table):
         table = SparseRows(table)
-    _raise_all(_not_finite(table, names))
+    _raise_all(not_finite(table, names))
     if isinstance(table, SparseRows) and not keep_sparse:
         table = densified(table.matrix)
     return (table, checked[1]) if isinstance(checked, tuple) else table
@@ -107,7 +107,7 @@ def _column_problems(X) -> list[str]:
             problems.append(problem)
     if problems:
         for name in plain:
-            problems += _not_finite(cells_of(frame[name]).numbers[:, None], [name])
+            problems += not_finite(cells_of(frame[name]).numbers[:, None], [name])
     return problems
 
 
@@ -189,7 +189,7 @@ def _is_missing(label) -> bool:
     return label is None or type(label).__name__ in ("NAType", "NaTType")  # of pandas
 
 
-def _not_finite(table: Any, names) -> list[str]:
+def not_finite(table: Any, names) -> list[str]:
     """Columns with NaN or infinity: how many, and where the first one is.
 
     Parameters

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.covariates.checking import _not_finite, checked_classes
+from pasb.covariates.checking import checked_classes, not_finite
 from pasb.covariates.parts import Raw
 from pasb.covariates.scaling import Scaling
 from pasb.errors import PasbError
@@ -76,7 +76,7 @@ def looked_at(raw: Raw, names: Sequence[str] | None, first_row: int) -> Look:
 
 def _problems(raw: Raw, names: Sequence[str] | None, first_row: int) -> list[str]:
     where = f" (rows are counted from row {first_row + 1} of the table)" if first_row else ""
-    problems = [f"{text}{where}" for text in _not_finite(raw.X, names)]
+    problems = [f"{text}{where}" for text in not_finite(raw.X, names)]
     if raw.labels.dtype.kind == "f" and np.isnan(raw.labels).any():
         n = int(np.isnan(raw.labels).sum())
         problems.append(

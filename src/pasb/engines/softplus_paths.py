@@ -2,7 +2,7 @@
 
 The move `pasb.moves.softplus_trajectory` for all pairs of chain and stick. A step of all of them is
 two matrix products with the table and two graphs of kernels. The pairs with the most steps go
-first, as many at a time as keep the GPU busy, so that few stand still while others go on; that also
+first, as many at a time as keep the GPU busy, so that few stand still while others move; that also
 bounds the memory.
 
 What is learned in the warm-up is the CPU's record, kept on the host and changed by the CPU's code.

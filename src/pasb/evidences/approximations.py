@@ -135,7 +135,7 @@ class Approximations(Evidences):
         return KnownSticks.all_of(self.n_categories) if self.knows_all else self._plausible()
 
     def _plausible(self) -> KnownSticks:
-        """The sticks of plausible orders, from a search and a walk that goes on from its end."""
+        """The sticks of plausible orders, from a search and a walk that continues from its end."""
         best = self.searched_order(0)
         wander(best, self.log_evidence, np.random.default_rng(0))
         found = KnownSticks.of(self._evidences)

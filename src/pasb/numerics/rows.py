@@ -244,7 +244,7 @@ def two_predictors(block, b, c, out, other):
 
 
 @summing
-def _tile(left, right, a, b, gram):
+def add_tile(left, right, a, b, gram):
     """Add the products of columns a..a+3 of `left` with b..b+3 of `right` to `gram`.
 
     `left` and `right` are (padded columns, BLOCK).
@@ -339,4 +339,4 @@ def add_block(block, w, v, scratch, gram, linear):
         linear[a] += total
     for a in range(0, block.shape[0], TILE):
         for b in range(0, a + 1, TILE):
-            _tile(scratch, block, a, b, gram)
+            add_tile(scratch, block, a, b, gram)

@@ -129,7 +129,7 @@ class Chain:
 
     @property
     def length(self) -> int:
-        """Sweeps after which it has all its draws, unless the run goes on."""
+        """Sweeps after which it has all its draws, unless the run continues."""
         return self.schedule.n_warmup + self.schedule.n_draws * self.thin
 
     @property

@@ -66,7 +66,7 @@ class Engine(ABC):
     def begin(self, n_groups: int) -> int:
         """So many groups are to be advanced; how many threads shall do it.
 
-        Called again whenever the groups have met and go on; the answer is the same then.
+        Called again whenever the groups have met and continue; the answer is the same then.
         """
         return 1
 

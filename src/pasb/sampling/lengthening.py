@@ -1,8 +1,8 @@
-"""Runs that go on until their draws are good enough: where chains meet, and how draws are thinned.
+"""Runs that continue until their draws are good enough: where chains meet, how draws are thinned.
 
 Chains meet after fixed numbers of draws, and a run may end there. Where it may become longer than
-planned (`Schedule.longest`), it goes on with twice as many sweeps, then four times as many, and so
-on, while the number of draws stays what it is: whenever a chain goes beyond such a length, every
+planned (`Schedule.longest`), it continues with twice as many sweeps, then four times as many, and
+so on, while the number of draws stays what it is: whenever a chain goes beyond such a length, every
 second of its draws is dropped, and draws are twice as many sweeps apart from there on. So the
 draws are spread evenly over the run, and those of a longer one take no more memory or time.
 

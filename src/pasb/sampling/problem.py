@@ -126,7 +126,7 @@ class Problem:
 class Schedule:
     """How long a chain runs and what it keeps.
 
-    A run whose draws are not good enough may go on until its draws are up to `longest` times as
+    A run whose draws are not good enough may continue until its draws are up to `longest` times as
     many sweeps apart (`pasb.sampling.lengthening`).
     """
 

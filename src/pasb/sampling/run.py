@@ -255,7 +255,7 @@ class Run:
         if self.enough is None or meeting == self.meetings[-1]:
             return True
         if any(chain.thin > meeting.thin for chain in self.chains):
-            return False  # it went on from here, before it was resumed
+            return False  # it continued from here, before it was resumed
         if not self.enough(meeting.n_draws):
             return False
         self.n_draws = meeting.n_draws

@@ -253,7 +253,7 @@ class Sweeper:
     def start(self, keys: Keys) -> State:
         """A state to start from: an order that the evidences favour, random coefficients.
 
-        Moves that know better ones go on from there.
+        Moves that know better ones continue from there.
         """
         state = State(self.problem.first_order(self.evidences, keys), self.sampler.start(keys))
         for move in self.moves:
