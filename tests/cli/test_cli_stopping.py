@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -114,9 +116,24 @@ class TestStoppedInTheWarmup:
         assert "A run with --checkpoint can be continued" in flat(done.stderr)
         assert f"{out} is marked as not converged" in flat(done.stderr)
         assert "Coefficients" not in done.output
-        assert not pasb.load(out).converged_
+        with pytest.warns(pasb.ConvergenceWarning, match="m.pasb: STOPPED IN THE WARM-UP"):
+            assert not pasb.load(out).converged_
         again = CliRunner().invoke(app, ["summary", str(out)]).output
         assert "STOPPED IN THE WARM-UP" in again
+
+    def test_whoever_uses_it_is_told(self, fit, monkeypatch, tmp_path):
+        monkeypatch.setattr(StickClassifier, "_callbacks", lambda self: [lambda info: True])
+        _, out = fit("--draws", "50")
+        table, told = str(tmp_path / "t.csv"), "Note: STOPPED IN THE WARM-UP, after 1 sweep"
+        for options in ([], ["--out", str(tmp_path / "p.csv")], ["--best-draw"]):
+            done = CliRunner().invoke(app, ["predict", str(out), table, *options])
+            assert done.exit_code == 0, done.output
+            assert flat(done.output).count(told) == 1
+            assert "do not use its predictions" in flat(done.output)
+        done = CliRunner().invoke(app, ["export", str(out), str(tmp_path / "draws.nc")])
+        assert told in flat(done.output)
+        done = CliRunner().invoke(app, ["summary", str(out), "--json"])
+        assert json.loads(done.output)["convergence"]["ended"] == "warm-up"
 
     def test_beyond_it_the_draws_count(self, fit, monkeypatch):
         stop = [lambda info: info.sweep >= 40]

@@ -180,7 +180,7 @@ def test_options_overrule_the_rules(folder, tmp_path):
     result = pasb_run(
         *("fit", folder / "t.csv", "--target", "species", "--out", tmp_path / "m.pasb", *FEW),
         *("--encoding", "latin-1", "--decimal", ",", "--categorical", "grade", "--drop", "town"),
-        *("--keep-id", "Nr", "--numeric", "zip", "--missing", "drop"),
+        *("--numeric", "zip", "--missing", "drop"),
     )
     assert result.exit_code == 0, result.output
     printed = flat(result.output)
@@ -191,6 +191,20 @@ def test_options_overrule_the_rules(folder, tmp_path):
     kinds = {plan.name: plan.kind for plan in encoder.plans_}
     assert kinds["grade"] == "category"
     assert kinds["zip"] == "number"
+
+
+def test_an_id_that_cannot_be_kept(folder, tmp_path):
+    options = ["--target", "species", "--out", tmp_path / "m.pasb", "--encoding", "latin-1"]
+    result = pasb_run("fit", folder / "t.csv", *options, "--keep-id", "Nr")
+    failed(result, "column 'Nr' is to be kept, but hardly any of its 240 different texts")
+
+
+def test_a_class_that_dropped_rows_would_leave_without_rows(tmp_path):
+    rows = [f"{'' if k % 3 == 2 else k / 7},{'abc'[k % 3]}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("size,y\n" + "\n".join(rows))
+    out = ["--target", "y", "--out", tmp_path / "m.pasb", "--missing", "drop"]
+    result = pasb_run("fit", tmp_path / "t.csv", *out)
+    failed(result, "--missing drop leaves no row of class 'c': each of its 20 rows has a gap")
 
 
 def test_all_problems_of_a_table_at_once(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -78,6 +79,22 @@ def test_what_is_read_is_not_overwritten(table, tmp_path, monkeypatch):
     result = pasb_run("fit", table, "--target", "y", "--out", table, "--force", *FEW)
     assert result.exit_code == 2
     assert table.read_text() == TABLE
+
+
+def test_model_and_report_are_two_files(table, tmp_path, monkeypatch):
+    """By whatever paths: the page would be written over the model, which is lost."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "link.html").symlink_to(tmp_path / "q.pasb")
+    for report in (tmp_path / "q.pasb", "./q.pasb", "link.html"):
+        options = ["--target", "y", "--out", "q.pasb", "--report", report, *FEW]
+        result = pasb_run("fit", table, *options)
+        assert result.exit_code == 2, result.output
+        assert "--report and --out name the same file" in result.stderr
+    result = pasb_run("fit", table, *options[:4], "--report", table, "--force")
+    assert f"--report {table} is the file that is read" in result.stderr
+    monkeypatch.setattr("pasb.cli.saving.open", no_room, raising=False)
+    with pytest.raises(UsageError, match=r"--report page.html cannot be written: No space"):
+        check_writable(Path("page.html"), False, [table], "--report")
 
 
 def test_a_full_disk_leaves_old_predictions_whole(table, tmp_path, monkeypatch):

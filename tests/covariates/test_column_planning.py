@@ -159,6 +159,13 @@ class TestIds:
         assert plan([f"p{k // 4}" for k in range(N)]).kind == "category"
         assert plan([f"p {k // 1.5}" for k in range(N)], "bird ID") == LeftOut("bird ID", "id")
 
+    def test_text_that_is_to_be_kept(self):
+        problem = decided([f"p{k}" for k in range(N)], keep_id={"x"}).problem
+        assert problem.startswith("column 'x' is to be kept, but hardly any of its 40 different")
+        often = plan([f"p{max(k - 9, 0)}" for k in range(N)], keep_id={"x"})
+        assert often.levels == ("p0",)
+        assert often.pooled == 30
+
     def test_measurements_are_no_ids(self):
         assert isinstance(plan(np.linspace(0, 1, N)), NumberPlan)
         assert isinstance(plan(np.arange(1950, 1950 + N)), NumberPlan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -22,7 +23,7 @@ from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.classifiers.stored_draws import packed, unpacked
 from pasb.covariates.named_priors import from_json as prior_from_json
 from pasb.covariates.named_priors import to_json as prior_to_json
-from pasb.errors import FileFormatError
+from pasb.errors import ConvergenceWarning, FileFormatError
 from pasb.posterior.compact import Compactness
 from pasb.posterior.diagnostics import Diagnostics
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
@@ -154,7 +155,8 @@ def load(path: str | os.PathLike) -> Any:
     -------
     classifier, Pipeline or FormulaClassifier
         Ready to predict, with the draws and diagnostics it was saved with. A pipeline of a
-        `TableEncoder` and the classifier if it was saved as such.
+        `TableEncoder` and the classifier if it was saved as such. A model that was stopped in its
+        warm-up comes with a `pasb.ConvergenceWarning`: it has no draws from the posterior.
 
     Raises
     ------
@@ -176,18 +178,26 @@ def load(path: str | os.PathLike) -> Any:
     meta, arrays = store.read(Path(path), KIND)
     try:
         model = _rebuild(meta, arrays)
-        encoder, formula = meta["encoder"], meta.get("formula")
-        if formula is not None:
-            from pasb.classifiers.formula import rebuilt
-
-            return rebuilt(formula, model)
-        return model if encoder is None else rebuilt_pipeline(encoder, model)
+        whole = _around(model, meta["encoder"], meta.get("formula"))
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = str(error) if len(str(error)) <= 300 else f"{str(error)[:300]}..."
         raise FileFormatError(
             f"{os.fspath(path)} is a sound file but not a model that this version of pasb "
             f"understands ({reason}); save the model again"
         ) from error
+    if model.draws_.ended == "warm-up":
+        told = f"{os.fspath(path)}: {model.convergence_in_words()}"
+        warnings.warn(told, ConvergenceWarning, stacklevel=2)
+    return whole
+
+
+def _around(model: StickClassifier, encoder: Any, formula: Any) -> Any:
+    """A model with what comes before it: an encoder, or a formula."""
+    if formula is not None:
+        from pasb.classifiers.formula import rebuilt
+
+        return rebuilt(formula, model)
+    return model if encoder is None else rebuilt_pipeline(encoder, model)
 
 
 def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifier:

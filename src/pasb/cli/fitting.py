@@ -22,7 +22,7 @@ import pasb
 from pasb.cli import printing
 from pasb.cli.failures import FAILED, NoDrawsError, UsageError
 from pasb.cli.large_tables import LargeTable, reads_in_blocks
-from pasb.cli.saving import check_writable, save_somewhere
+from pasb.cli.saving import check_writable, same_file, save_somewhere
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.posterior.limits import Limits
@@ -110,9 +110,9 @@ def fit_table(
     """Fit a model to a file, print the summary and save the model; write a report if asked."""
     check_writable(out, force, [path])
     if report is not None:
-        if report == out:
+        if same_file(report, out):
             raise UsageError("--report and --out name the same file")
-        check_writable(report, force, [path])
+        check_writable(report, force, [path], "--report")
     if test is not None and not 0 < test < 1:
         raise UsageError(f"--test must lie between 0 and 1, not {test}; 0.3 holds out 30%")
     if reads_in_blocks(path, settings.model, settings.engine):

@@ -87,8 +87,7 @@ def predict_table(
         console.print(f"{n_rows:,} predictions are in [bold]{escape(str(out))}[/bold].")
     else:
         _print_first(console, model, pd.concat(first), n_rows, options.interval)
-    for one in assumed.values():
-        console.print(f"[bold yellow]Note:[/bold yellow] {escape(one.words())}.")
+    printing.notes(console, [parts.note_of_stop(), *(f"{a.words()}." for a in assumed.values())])
     if scores is not None:
         console.print(f"On {scores.n_rows:,} rows: {scores.words()}")
 

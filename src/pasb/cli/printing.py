@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,6 +112,12 @@ def as_options(text: str) -> str:
     for name, option in _AS_OPTIONS.items():
         text = text.replace(name, option)
     return text
+
+
+def notes(console: Console, texts: Iterable[str]) -> None:
+    """Print what is worth knowing, a line for each text that is not empty."""
+    for text in filter(None, texts):
+        console.print(f"[bold yellow]Note:[/bold yellow] {escape(text)}")
 
 
 def note(console: Console, model: Any) -> None:

@@ -70,11 +70,11 @@ def report_file(
             command=_command(model_path, data, out, target, train),
         )
     report.write_html(out)
-    for text in dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning):
-        console.print(f"[bold yellow]Note:[/bold yellow] {escape(text)}")
+    told = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
     if rows is not None and rows.left_out:
-        told = f"{count(rows.left_out, 'row')} of {data} without a label left out; rows of the "
-        console.print(f"[bold yellow]Note:[/bold yellow] {escape(told)}report count without them.")
+        left_out = f"{count(rows.left_out, 'row')} of {data} without a label left out"
+        told.append(f"{left_out}; rows of the report count without them.")
+    printing.notes(console, told)
     told_of(console, report, out)
 
 

@@ -14,18 +14,29 @@ from pasb.cli.failures import UsageError, check_output
 from pasb.storage.whole_file import temporary_name
 
 
-def check_writable(out: Path, force: bool, inputs: Iterable[Path]) -> None:
-    """Refuse, before any work is done, a file that cannot be written or is one that is read."""
+def check_writable(out: Path, force: bool, inputs: Iterable[Path], option: str = "--out") -> None:
+    """Refuse, before any work is done, a file that cannot be written or is one that is read.
+
+    Parameters
+    ----------
+    out : Path
+        The file, which `option` names.
+    force : bool
+        Whether it may be there already.
+    inputs : iterable of Path
+        What is read.
+    option : str
+    """
     for path in inputs:
-        if _same(out, path):
-            raise UsageError(f"--out {out} is the file that is read; choose another name")
+        if same_file(out, path):
+            raise UsageError(f"{option} {out} is the file that is read; choose another name")
     check_output(out, force)
     trial = Path(os.path.realpath(out)).with_name(temporary_name())
     try:
         with open(trial, "xb") as file:
             file.write(bytes(4096))
     except OSError as error:
-        raise UsageError(f"--out {out} cannot be written: {error.strerror or error}") from None
+        raise UsageError(f"{option} {out} cannot be written: {error.strerror or error}") from None
     finally:
         trial.unlink(missing_ok=True)
 
@@ -55,7 +66,8 @@ def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
         raise
 
 
-def _same(one: Path, other: Path) -> bool:
+def same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, which need not be there yet."""
     try:
         return one.samefile(other)
     except OSError:

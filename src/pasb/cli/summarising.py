@@ -69,6 +69,7 @@ def summary_as_json(parts: ModelParts, interval: float) -> dict[str, Any]:
         "convergence": {
             "chains": fitted.draws.n_chains,
             "draws": fitted.draws.n_draws,
+            "ended": fitted.draws.ended,
             "rhat": seen.worst_rhat,
             "ess": seen.worst_ess,
             "usual_error": seen.usual_error,
@@ -94,8 +95,10 @@ def export_file(path: Path, out: Path, force: bool) -> None:
         check_writable(out, force, [path])
     elif not force:
         raise UsageError(f"{out} exists already; overwrite it with --force or choose another name")
-    load_parts(path).classifier.export(out)
-    printing.console().print(f"The draws are in [bold]{escape(str(out))}[/bold].")
+    parts, console = load_parts(path), printing.console()
+    parts.classifier.export(out)
+    console.print(f"The draws are in [bold]{escape(str(out))}[/bold].")
+    printing.notes(console, [parts.note_of_stop()])
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

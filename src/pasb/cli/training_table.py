@@ -115,11 +115,22 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
     if dropping and (gaps := encoder.gap_rows(table)).any():
         if gaps.all():
             raise TableError(f"{path}: every row has a gap; --missing drop leaves none")
+        _refuse_lost_classes(labels, gaps, problems)
         table, labels = table[~gaps], labels[~gaps]
         notes.append(f"{count(int(gaps.sum()), 'row')} with gaps left out, as asked.")
         check_labels(labels, np.zeros(len(labels), dtype=bool), target, problems)
         problems.raise_any()
     return TrainingTable(table, labels, notes, encoder.ids_)
+
+
+def _refuse_lost_classes(labels: NDArray, gaps: NDArray[np.bool_], problems: Problems) -> None:
+    """Classes of which dropped rows leave nothing: a model could never predict them."""
+    for label in np.setdiff1d(labels[gaps], labels[~gaps]).tolist():
+        rows = count(int((labels == label).sum()), "row")
+        problems.add(
+            f"--missing drop leaves no row of class {label!r}: each of its {rows} has a gap. Fill "
+            "the gaps (--missing indicator), or leave out the columns that have them (--drop)"
+        )
 
 
 def column_rows(encoder: TableEncoder) -> list[tuple[str, str]]:

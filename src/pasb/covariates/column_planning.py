@@ -179,7 +179,15 @@ def _text(name: str, cells: Cells, choices: Choices) -> Decision:
         differ = distinct == filled and not any(" " in word for word in cells.words)
         reason = "id" if differ or _IDS.fullmatch(name) else "text"
         return Decision(LeftOut(name, reason), remark=_different(distinct))
-    return _category(name, cells, choices)
+    decision = _category(name, cells, choices)
+    if name in choices.keep_id and decision.plan == LeftOut(name, "text"):
+        return Decision(
+            None,
+            f"column {name!r} is to be kept, but hardly any of its {_different(distinct)} occurs "
+            "twice, so no level would get a column. Make numbers or fewer levels of it, or do not "
+            "keep it",
+        )
+    return decision
 
 
 def _numeric(name: str, cells: Cells, choices: Choices) -> Decision:
