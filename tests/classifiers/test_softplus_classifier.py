@@ -176,10 +176,6 @@ class TestBadInput:
         with pytest.raises(ValueError, match="sample_weight must be 0 or 1"):
             fit(sample_weight=weights)
 
-    def test_summary_is_for_linear_models(self, fitted):
-        with pytest.raises(NotImplementedError, match="Softplus are in posterior_"):
-            fitted.summary()
-
     def test_not_fitted(self):
         with pytest.raises(NotFittedError):
             SoftplusClassifier().active_experts()

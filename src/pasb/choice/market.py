@@ -14,7 +14,7 @@ from pasb.covariates.choice_data import ChoiceData
 from pasb.effects.streaming import Evaluation, Groups, averages
 from pasb.effects.tidy import reduced, table_of
 from pasb.numerics.lazy_rows import Table
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 Measure = Callable[[slice, list[NDArray[np.float64]], slice], NDArray[np.float64]]
 """From a slice of draws, probabilities (draws, classes, rows) under every version of the choices,

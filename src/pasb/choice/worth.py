@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pasb.posterior.frames import native_frame
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 
 def willingness_to_pay(model: Any, covariate: str, price: str, *, interval: float = 0.9) -> Any:

@@ -21,7 +21,7 @@ from pasb.covariates.frame_input import data_frame
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.posterior.frames import native_frame
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 _RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -13,8 +12,6 @@ from scipy.special import gammaln
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from pasb.binary.laplace import Laplace
-from pasb.binary.linear import LinearModel
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
 from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import seed_from
@@ -25,10 +22,9 @@ from pasb.covariates.checking import (
     checked_table,
     checked_weights,
 )
+from pasb.evidences.corrected import N_IMPORTANCE, corrected_evidence, has_evidences
 from pasb.evidences.evidences import members
 from pasb.evidences.filling import evidence_lattice
-from pasb.evidences.importance import ImportanceSampler
-from pasb.evidences.prior_tails import missing_tails
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
 from pasb.orders.lattice import Lattice
@@ -44,7 +40,7 @@ def order_evidence(
     *,
     model: Any = None,
     sample_weight: ArrayLike | None = None,
-    n_importance: int = 512,
+    n_importance: int = N_IMPORTANCE,
     random_state: Any = None,
     availability: Any = None,
 ) -> OrderEvidence:
@@ -121,7 +117,7 @@ def order_evidence(
     rows = Rows.of(inner[used], categories[used], len(classes), weights[used], choices)
     model._fit_prior(rows)
     binary = model._binary_model()
-    if isinstance(binary, LinearModel) and getattr(binary.prior, "shrinks", False):
+    if not has_evidences(binary):
         raise ValueError(
             "order_evidence: a stick under a horseshoe prior has no normal approximation; fit the "
             "classifier and look at its order_posterior()"
@@ -135,7 +131,7 @@ def order_evidence(
                 f"or probit) and at most {MANY_COLUMNS} columns, not {type(binary).__name__} with "
                 f"{rows.n_columns}: fit the classifier and look at its order_posterior()"
             )
-        evidence_of = _evidence_of(binary, rows, n_importance)
+        evidence_of = corrected_evidence(binary, rows, n_importance)
         lattice = None
         if len(classes) <= EXACT_LIMIT:
             lattice = evidence_lattice(store, evidence_of)
@@ -154,24 +150,6 @@ def order_evidence(
                 best[-2:] = np.sort(best[-2:])
     library = "polars" if type(X).__module__.startswith("polars") else "pandas"
     return OrderEvidence(classes, classes[best], value, binary.symmetric, lattice, library)
-
-
-def _evidence_of(
-    binary: Any, rows: Rows, n_importance: int
-) -> Callable[[Laplace, NDArray[np.int8]], float]:
-    """The log-evidence of a stick from its normal approximation and its roles."""
-    even = isinstance(n_importance, Integral) and n_importance >= 0 and n_importance % 2 == 0
-    if not even:
-        raise ValueError(f"n_importance must be an even number, or 0; got {n_importance!r}")
-    linear = isinstance(binary, LinearModel)
-    draws = ImportanceSampler(binary, rows, n_importance) if linear and n_importance else None
-
-    def evidence_of(found: Laplace, roles: NDArray[np.int8]) -> float:
-        if draws is not None and draws.is_needed(roles):
-            return draws.log_evidence(found, roles)[0]
-        return found.log_evidence + (missing_tails(found, binary.prior) if linear else 0.0)
-
-    return evidence_of
 
 
 @dataclass(frozen=True, repr=False)

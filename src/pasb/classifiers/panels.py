@@ -19,7 +19,7 @@ from pasb.numerics.rows import Rows
 from pasb.posterior.diagnostics import rhat_and_ess
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.frames import native_frame
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 PERSON = "(person)"  # the column
 

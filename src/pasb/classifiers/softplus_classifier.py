@@ -20,8 +20,8 @@ from pasb.engines.device import array_module, available
 from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.limits import Limits
-from pasb.posterior.mixin import tails_of
 from pasb.posterior.predict import Predictor
+from pasb.posterior.tails import tails_of
 from pasb.sampling.problem import Problem, Schedule, Scheme
 
 # Rows times columns times sticks, with which a sweep's time grows: from there on a run becomes at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +179,9 @@ def coefficient_table(
     """
     import pandas as pd
 
-    frame = model.summary(interval)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of several orders: their table is printed
+        frame = model.summary(interval)
     if not isinstance(frame, pd.DataFrame):
         frame = frame.to_pandas()
     fitted = model.fitted_

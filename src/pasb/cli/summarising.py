@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,9 @@ def summary_as_json(parts: ModelParts, interval: float) -> dict[str, Any]:
         "orders": orders,
     }
     if fitted.has_coefficients:
-        content["coefficients"] = _records(model.summary(interval))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of several orders: they are in the content
+            content["coefficients"] = _records(model.summary(interval))
     elif hasattr(model, "active_experts"):
         content["active_experts"] = _records(model.active_experts(interval))
     else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pasb.binary.logistic import Logistic
 from pasb.effects.altered_rows import check_known, unwrapped
 from pasb.posterior.frames import by_direction, native_frame
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 MOST_NAMED = 6  # classes in a sentence
 

@@ -15,7 +15,7 @@ from pasb.effects.softplus_variants import are_softplus, of_softplus_variants
 from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row, of_variants
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
 from pasb.posterior.frames import native_frame
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 
 Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From measures (draws, measures, classes, ...) to the quantities that are reported."""

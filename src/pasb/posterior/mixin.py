@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.posterior.comparable import ComparableMixin
-from pasb.posterior.frames import by_direction, native_frame
+from pasb.posterior.frames import native_frame
 from pasb.posterior.lazy_predict import is_elsewhere, lazy_labels, lazy_proba
+from pasb.posterior.order_mixin import OrderMixin
 from pasb.posterior.showing import ShowingMixin
+from pasb.posterior.tails import tails_of
 
 if TYPE_CHECKING:
     import xarray
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pasb.sticks import Direction
 
 
-class PosteriorMixin(ShowingMixin, ComparableMixin):
+class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
     """Predictions and reports of a fitted stick-breaking classifier, from its `fitted_`."""
 
     diagnostics_: Diagnostics
@@ -180,8 +181,9 @@ class PosteriorMixin(ShowingMixin, ComparableMixin):
         stick; sticks that are rarer than 1 % are in `draws_` only); ``order`` (the number of the
         class on each stick) and ``probability`` of some training rows. ``sample_stats`` holds the
         log-likelihood of all rows (``log_likelihood_sum``) and the statistics of moves.
-        `posterior_with` adds groups that need rows. Judge convergence by ``probability`` and the
-        log-likelihood, which mean the same in every order.
+        `posterior_with` adds groups that need rows; `posterior_of_order` has the draws of one
+        order alone, without NaN. Judge convergence by ``probability`` and the log-likelihood,
+        which mean the same in every order.
         """
         from pasb.posterior.tree import posterior_tree
 
@@ -189,42 +191,6 @@ class PosteriorMixin(ShowingMixin, ComparableMixin):
         if self._tree is None or self._tree[0] is not fitted.draws:
             self._tree = fitted.draws, posterior_tree(fitted)
         return self._tree[1]
-
-    def summary(
-        self,
-        interval: float = 0.9,
-        *,
-        orders: str | int = "top",
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-    ) -> Any:
-        """Coefficients of each stick, as a data frame.
-
-        A coefficient belongs to a class against the set of classes behind it. Draws that have
-        such a stick are put together whatever the rest of their orders, those without it are left
-        out, and ``probability`` says how many have it: where it is below 1, other orders are
-        probable too. The reference class has no coefficients.
-
-        Parameters
-        ----------
-        interval : float, default=0.9
-            Probability of the credible interval from ``lower`` to ``upper``.
-        orders : "top", "probable" or int, default="top"
-            The sticks of the most probable order; of every order with a probability of at least
-            0.05; or of so many orders, each with its ``order`` and ``order_probability``.
-        X, y : array or data frame, array, optional
-            Rows such as those of the fit. Each stick then has the share of ``rows`` that reach it
-            and the shares of own and other rows it stops (``stopped_own``, ``stopped_others``).
-
-        Returns
-        -------
-        pandas or polars DataFrame, as `X` was in `fit`
-            Columns ``stick, class, against, probability, feature, mean, sd, lower, upper, rhat,
-            ess, prior``, with ``direction`` before them where there are two.
-        """
-        from pasb.posterior.summaries import coefficient_table
-
-        return coefficient_table(self.fitted_, tails_of(interval), orders, X, y)
 
     def n_hyperplanes(self) -> float:
         """How many hyperplanes (or support vectors) a draw uses, on average.
@@ -244,67 +210,6 @@ class PosteriorMixin(ShowingMixin, ComparableMixin):
             own = {name: values[chain, draw, sticks] for name, values in draws.parameters.items()}
             counts[chain, draw] = binary.n_hyperplanes(own)
         return float(sum(counts[draws.of_direction(name)].mean() for name in fitted.directions))
-
-    def order_posterior(self, top: int | None = None) -> Any:
-        """Posterior probabilities of the orders, as a data frame.
-
-        Parameters
-        ----------
-        top : int, optional
-            Only the most probable ones.
-
-        Returns
-        -------
-        pandas or polars DataFrame, as `X` was in `fit`
-            Columns ``order`` (classes from the first stick to the last, as in
-            ``a > b > c / d``, where / is between two classes that share the last stick),
-            ``probability``, and ``chains``, the number of chains that visited it; with
-            ``direction`` before them where there are two, each with its own posterior.
-        """
-        fitted = self.fitted_
-        if top is not None and not (isinstance(top, Integral) and top >= 1):
-            raise ValueError(f"top must be a positive integer; got {top!r}")
-        frames = []
-        for direction in fitted.directions:
-            orders, counts = fitted.orders_by_frequency(direction)
-            frames.append(
-                {
-                    "order": [fitted.order_label(order) for order in orders[:top]],
-                    "probability": counts[:top] / counts.sum(),
-                    "chains": [fitted.n_visits(order, direction) for order in orders[:top]],
-                }
-            )
-        return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
-
-    def order_in_words(self, X=None, y=None) -> str:
-        """What the order says about the data: who is split off first, and how cleanly.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n_rows, n_features), optional
-        y : array of shape (n_rows,), optional
-            Rows by which the splits are judged, such as the training rows; by default the few
-            that the model keeps to watch its chains.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from pasb import StickLogisticClassifier
-        >>> from sklearn.datasets import load_iris
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = StickLogisticClassifier(
-        ...     order=[0, 1, 2], n_warmup=200, n_draws=200, random_state=1
-        ... ).fit(X, y)
-        >>> print(model.order_in_words(X, y))
-        0 is split off first, cleanly (its stick stops ...% of its own rows and ...% of the
-        others), and 1 and 2 are told apart last, ... (...% and ...%).
-        """
-        from pasb.posterior.words import order_in_words
-
-        return order_in_words(self.fitted_, X, y)
 
     @property
     def converged_(self) -> bool:
@@ -391,10 +296,3 @@ class PosteriorMixin(ShowingMixin, ComparableMixin):
         from pasb.posterior.tree import write_tree
 
         write_tree(self.posterior_, Path(path))
-
-
-def tails_of(interval: float) -> tuple[float, float]:
-    """Where a credible interval begins and ends, as quantiles."""
-    if not isinstance(interval, Real) or not 0 < interval < 1:
-        raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")
-    return 0.5 - float(interval) / 2, 0.5 + float(interval) / 2

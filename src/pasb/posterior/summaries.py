@@ -1,4 +1,4 @@
-"""The table of coefficients: one line for each stick and covariate."""
+"""The table of what is on each stick: a line for each covariate, or for each quantity."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.pointwise import categories_of
 from pasb.posterior.prior_words import prior_column
 from pasb.posterior.splits import Splits
-from pasb.posterior.words import stick_divisions
+from pasb.posterior.stick_contents import Contents, contents_of
+from pasb.posterior.stick_evidence import StickEvidences
+from pasb.posterior.words import PROBABLE, stick_divisions
 
 LEAST_DRAWS = 8  # of a chain that takes part in R-hat
-PROBABLE = 0.05  # from which orders="probable" shows an order
 
 
 def coefficient_table(
@@ -27,8 +28,8 @@ def coefficient_table(
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
 ) -> Any:
-    """Coefficients of the sticks of one or several orders; see `PosteriorMixin.summary`."""
-    fitted.check_has_coefficients("summary()")
+    """What is on the sticks of one or several orders; see `OrderMixin.summary`."""
+    contents = contents_of(fitted)
     number = isinstance(orders, Integral) and not isinstance(orders, bool) and orders >= 1
     if orders not in ("top", "probable") and not number:
         raise ValueError(f"orders must be 'top', 'probable' or a positive integer; got {orders!r}")
@@ -41,6 +42,7 @@ def coefficient_table(
     splits = Splits.of(fitted)
     frames = []
     for direction in fitted.directions:
+        evidences = None if rows is None else StickEvidences(fitted, direction, *rows)
         distinct, counts = fitted.orders_by_frequency(direction)
         share = counts / counts.sum()
         most = (
@@ -48,7 +50,12 @@ def coefficient_table(
         )
         parts = []
         for order, probability in list(zip(distinct, share, strict=True))[:most]:
-            part = _of_order(fitted, splits, order, direction, tails, rows)
+            part = _of_order(fitted, contents, splits, order, direction, tails)
+            if rows is not None and evidences is not None:
+                columns = _divisions(fitted, order, direction, *rows)
+                columns["log_evidence"] = evidences.of_order(order)
+                n_each = len(contents.names)
+                part |= {name: np.repeat(own, n_each) for name, own in columns.items()}
             if orders != "top":
                 n = len(part["stick"])
                 label = {"order": [fitted.order_label(order)] * n}
@@ -60,23 +67,25 @@ def coefficient_table(
 
 def _of_order(
     fitted: Fitted,
+    contents: Contents,
     splits: Splits,
     order: NDArray[np.int64],
     direction: Any,
     tails: tuple[float, float],
-    rows: tuple[NDArray[np.float64], NDArray[np.int64]] | None,
 ) -> dict[str, Any]:
-    names = ["(intercept)", *fitted.feature_names]
-    n_sticks, n = len(order) - 1, len(names)
+    n_sticks, n = len(order) - 1, len(contents.names)
     statistics: dict[str, list[NDArray]] = {
         name: [] for name in ("mean", "sd", "lower", "upper", "rhat", "ess")
     }
     numbers = splits.of_order(order, direction)
     for stick, number in enumerate(numbers):
         chosen = splits.draws_with(number)
-        coef = fitted.draws.parameters["coef"][:, :, order[stick]]
+        parameters = {
+            name: values[:, :, order[stick]] for name, values in fitted.draws.parameters.items()
+        }
         by_chain = [
-            _on_the_scale_of_X(fitted, own[mask]) for own, mask in zip(coef, chosen, strict=True)
+            contents.values({name: own[chain][mask] for name, own in parameters.items()})
+            for chain, mask in enumerate(chosen)
         ]
         values = np.concatenate(by_chain)
         lower, upper = np.quantile(values, tails, axis=0)
@@ -89,20 +98,13 @@ def _of_order(
         "class": np.repeat(fitted.classes[order[:-1]], n),
         "against": np.repeat([splits.each[k].against(fitted) for k in numbers], n),
         "probability": np.repeat(splits.share[numbers], n),
-        "feature": names * n_sticks,
+        contents.title: contents.names * n_sticks,
         **{name: np.concatenate(found) for name, found in statistics.items()},
     }
     used = prior_column(fitted)
-    if used:
+    if used and contents.title == "feature":
         table["prior"] = used * n_sticks
-    if rows is not None:
-        table |= _divisions(fitted, order, direction, *rows, n)
     return table
-
-
-def _on_the_scale_of_X(fitted: Fitted, coef: NDArray[np.float64]) -> NDArray[np.float64]:
-    intercept, slopes = fitted.scaling.intercept_and_slopes(coef)
-    return np.concatenate([intercept[..., None], slopes], axis=-1)
 
 
 def _agreement(
@@ -130,7 +132,6 @@ def _divisions(
     direction: Any,
     inner: NDArray[np.float64],
     categories: NDArray[np.int64],
-    n: int,
 ) -> dict[str, NDArray[np.float64]]:
     """The share of rows that each stick is about, and how it divides them."""
     chains = fitted.draws.of_direction(direction)
@@ -141,6 +142,4 @@ def _divisions(
     own = [np.nan if split is None else split.own for split in found]
     others = [np.nan if split is None else split.others for split in found]
     columns = {"rows": reached, "stopped_own": own, "stopped_others": others}
-    return {
-        name: np.repeat(np.array(values, dtype=np.float64), n) for name, values in columns.items()
-    }
+    return {name: np.array(values, dtype=np.float64) for name, values in columns.items()}

@@ -12,7 +12,9 @@ from pasb.posterior.fitted import Fitted
 from pasb.sticks import Direction, accept_reject
 
 SURE = 0.8  # probability from which one sequence is told, not several
+PROBABLE = 0.05  # from which an order is worth a table of its own
 MOST_NAMED = 5  # classes
+MOST_ORDERS = 3  # that are named
 MOST_DRAWS = 50  # by which a stick is judged
 FEWEST_ROWS = 3  # on either side of a split
 # (share of its own rows that stop + share of the others that continue) / 2, from this on
@@ -53,6 +55,25 @@ def order_in_words(fitted: Fitted, X: ArrayLike | None = None, y: ArrayLike | No
     if watched:
         sentences.append(f"(Judged by {len(inner)} of the training rows.)")
     return " ".join(sentences)
+
+
+def several_orders(fitted: Fitted) -> str:
+    """Which orders are probable, where there are several; else nothing."""
+    told = []
+    for direction in fitted.directions:
+        orders, counts = fitted.orders_by_frequency(direction)
+        shares = counts / counts.sum()
+        if shares[0] > 1 - PROBABLE:
+            continue
+        named = ", ".join(
+            f"{fitted.order_label(order)} ({share:.2f})"
+            for order, share in list(zip(orders, shares, strict=True))[:MOST_ORDERS]
+        )
+        rest = len(orders) - MOST_ORDERS
+        more = f" and {rest} more ({shares[MOST_ORDERS:].sum():.2f})" if rest > 0 else ""
+        of = f" of {direction} sticks" if len(fitted.directions) > 1 else ""
+        told.append(f"Several orders{of} are probable: {named}{more}.")
+    return " ".join(told)
 
 
 def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories: NDArray) -> str:

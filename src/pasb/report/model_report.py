@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from pasb import __version__
 from pasb.plots.subject import Subject
-from pasb.posterior.mixin import tails_of
+from pasb.posterior.tails import tails_of
 from pasb.report.effect_facts import effect_facts
 from pasb.report.evaluated import Evaluated
 from pasb.report.fit_facts import draw_facts, model_facts, order_facts
