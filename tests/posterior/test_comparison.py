@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import cauchy
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import pasb
 from pasb import StackedPosterior, StickLogisticClassifier, StickRobitClassifier, datasets
@@ -12,7 +17,7 @@ from pasb.posterior.comparison import stacking_weights
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore:loo. "),
+    pytest.mark.filterwarnings("ignore:compare. "),
 ]
 
 SHORT = {"n_chains": 2, "n_warmup": 50, "n_draws": 100, "n_jobs": 1, "random_state": 0}
@@ -74,6 +79,50 @@ def test_table(models):
     loos = {name: model.loo(X, y, warn=False) for name, model in each.items()}
     again = pasb.compare(loos)
     np.testing.assert_allclose(again["weight"], table["weight"])
+
+
+def test_pipelines_count_as_the_classifier_at_their_end(models):
+    each, X, y = models
+    pipe = make_pipeline(StandardScaler(), StickLogisticClassifier(**SHORT)).fit(X, y)
+    inner = pasb.compare([pipe[-1]], pipe[:-1].transform(X), y)
+    outer = pasb.compare([pipe], X, y)
+    assert outer["model"].tolist() == ["StickLogisticClassifier"]
+    assert outer["elpd"].tolist() == inner["elpd"].tolist()
+    stacked = StackedPosterior([pipe, each["logistic"]], [3, 1])
+    expected = 0.75 * pipe.predict_proba(X) + 0.25 * each["logistic"].predict_proba(X)
+    np.testing.assert_allclose(stacked.predict_proba(X), expected)
+    assert stacked.sample_proba(X[:2], n_draws=40).shape == (40, 2, 3)
+
+
+def test_models_with_bad_weights_are_marked(models):
+    """Trusting weights without a look put a model first that folds put last."""
+    each, X, y = models
+    loo = each["logistic"].loo(X, y, warn=False)
+    n_bad = 25
+    shape = np.where(np.arange(len(y)) < n_bad, 1.5, 0.1)
+    unreliable = replace(loo, pareto_k=shape)
+    sound = replace(loo, pareto_k=np.full(len(y), 0.1), elpd_of_row=loo.elpd_of_row - 0.1)
+    with pytest.warns(UserWarning, match=f"{n_bad} of 'bad' have a Pareto k .*cross_val") as caught:
+        table = pasb.compare({"bad": unreliable, "sound": sound})
+    assert caught[0].filename == __file__
+    assert table["reliable"].tolist() == [False, True]
+    assert table["bad_k"].tolist() == [n_bad, 0]
+    few = replace(loo, pareto_k=np.where(np.arange(len(y)) < 2, 1.5, 0.1))
+    with pytest.warns(UserWarning, match="2 of 'few' .*refit=True"):
+        pasb.compare({"few": few})
+
+
+def test_refits(models):
+    each, X, y = models
+    model = each["logistic"]
+    bad = len(model.loo(X, y, warn=False).bad)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        table = pasb.compare({"one": model}, X, y, refit=max(bad, 1))
+    assert table["reliable"].tolist() == [True]
+    assert table["elpd"][0] == model.loo(X, y, refit=max(bad, 1)).elpd
+    with pytest.raises(ValueError, match=r"refit needs classifiers; 'a' is a result of loo"):
+        pasb.compare({"a": model.loo(X, y, warn=False)}, refit=True)
 
 
 def test_the_ranking_of_arviz(models):

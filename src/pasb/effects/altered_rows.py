@@ -18,6 +18,8 @@ from sklearn.pipeline import Pipeline
 from pasb.binary.panel_logistic import PanelLogistic
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
+from pasb.posterior.pipelines import split_off_last
+from pasb.posterior.stacked_posterior import StackedPosterior
 
 
 class Shift(NamedTuple):
@@ -150,12 +152,14 @@ def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> No
 
 def unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
     """What was fitted, the way from a user's table to its columns, and whether that is plain."""
-    if isinstance(model, Pipeline) and len(model) > 1:
-        before = model[:-1]
-        fitted, inner_rows, _ = unwrapped(model[-1])
-        return fitted, lambda X: inner_rows(before.transform(X)), False
     if isinstance(model, Pipeline):
-        return unwrapped(model[-1])
+        last, before = split_off_last(model)
+        if before is None:
+            return unwrapped(last)
+        fitted, inner_rows, _ = unwrapped(last)
+        return fitted, lambda X: inner_rows(before.transform(X)), False
+    if isinstance(model, StackedPosterior):
+        raise TypeError("odds ratios are of one model: pass one of the stack's models_")
     if not hasattr(type(model), "fitted_"):
         raise TypeError(
             "effects need a fitted classifier of pasb, or a pipeline that ends in one, not "

@@ -22,6 +22,7 @@ from pasb.effects.contrasts import (
     profile_contrast,
     warn_outside,
 )
+from pasb.effects.members import Member
 from pasb.effects.question import Question
 from pasb.effects.streaming import Evaluation
 from pasb.effects.tidy import Between
@@ -48,7 +49,7 @@ def predictions(
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends in one
+    model : fitted classifier, a pipeline that ends in one, or a StackedPosterior
     X : array or data frame of shape (n_rows, n_features)
         Observed rows, or hypothetical ones such as `datagrid` makes.
     variables : dict, optional
@@ -115,7 +116,7 @@ def comparisons(
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends in one
+    model : fitted classifier, a pipeline that ends in one, or a StackedPosterior
     X : array or data frame of shape (n_rows, n_features)
     variables : str, list of str or dict, optional
         Which covariates change; all by default. As a dictionary, how:
@@ -198,7 +199,7 @@ def slopes(
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends in one
+    model : fitted classifier, a pipeline that ends in one, or a StackedPosterior
     X : array or data frame of shape (n_rows, n_features)
     variables : str or list of str, optional
         Columns of numbers; all of them by default.
@@ -232,18 +233,14 @@ def slopes(
     if kind not in ("dydx", "eyex", "eydx", "dyex"):
         raise ValueError(f"kind must be 'dydx', 'eyex', 'eydx' or 'dyex', not {kind!r}")
     asked = Question(model, X, by, weights, classes, between, interval, n_draws, draws)
-    rows, predictor = asked.rows, asked.predictor
+    rows, members = asked.rows, asked.members
     names = _columns_of_numbers(rows, variables)
     keys = [{"term": name, "contrast": kind} for name in names]
-    exact = rows.columns_are_inner and has_chain_rule(asked.fitted.binary)
-    if exact and kind == "dydx" and asked.groups is not None:
-        found = average_slopes(rows, predictor, names, asked.groups, asked.fitted.n_threads)
-        return asked.of_groups(found, keys)
-    evaluate = (
-        slopes_by_chain_rule(rows, predictor, names)
-        if exact
-        else _slopes_by_differences(asked, names)
-    )
+    if kind == "dydx" and asked.groups is not None and all(map(_has_exact_slopes, members)):
+        groups, n_threads = asked.groups, asked.fitted.n_threads
+        each = [average_slopes(m.rows, m.predictor, names, groups, n_threads) for m in members]
+        return asked.of_groups(np.concatenate(each, axis=1), keys)
+    evaluate = asked.together([_slopes_of(member, names) for member in members])
     columns = [np.asarray(rows.column(name), dtype=np.float64) for name in names]
 
     def scaled(part: slice):
@@ -305,9 +302,20 @@ def _columns_of_numbers(rows: AlteredRows, variables: Any) -> list[str]:
     return names
 
 
-def _slopes_by_differences(asked: Question, names: list[str]) -> Evaluation:
+def _has_exact_slopes(member: Member) -> bool:
+    return member.rows.columns_are_inner and has_chain_rule(member.rows.fitted.binary)
+
+
+def _slopes_of(member: Member, names: list[str]) -> Evaluation:
+    """Class probabilities and slopes along covariates, exact where that is possible."""
+    if _has_exact_slopes(member):
+        return slopes_by_chain_rule(member.rows, member.predictor, names)
+    return _slopes_by_differences(member, names)
+
+
+def _slopes_by_differences(member: Member, names: list[str]) -> Evaluation:
     """Class probabilities and central differences along covariates."""
-    rows = asked.rows
+    rows = member.rows
     variants: list[Changes] = [{}]
     widths = []
     for name in names:
@@ -319,7 +327,7 @@ def _slopes_by_differences(asked: Question, names: list[str]) -> Evaluation:
             sides = [Shift(-step, low, high), Shift(step, low, high)]
         variants += [{name: side} for side in sides]
         widths.append(sides[1].of(values) - sides[0].of(values))
-    probabilities = asked.of_variants(variants)
+    probabilities = member.of_variants(variants)
 
     def evaluate(part: slice):
         for some, p in probabilities(part):

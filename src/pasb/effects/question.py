@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.effects.altered_rows import AlteredRows, Changes, check_known
-from pasb.effects.logistic_variants import are_logistic, of_logistic_variants
-from pasb.effects.softplus_variants import are_softplus, of_softplus_variants
-from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row, of_variants
+from pasb.effects.altered_rows import Changes, check_known
+from pasb.effects.members import members_of, one_after_another
+from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
 from pasb.posterior.frames import native_frame
 from pasb.posterior.tails import tails_of
@@ -37,10 +36,10 @@ class Question:
         draws: bool,
     ):
         self.tails = tails_of(interval)
-        self.rows = AlteredRows(model, X)
+        self.members = members_of(model, X, n_draws)
+        self.rows = self.members[0].rows
         self.fitted = self.rows.fitted
-        self.predictor = self.fitted.predictor(n_draws)
-        self.n_draws = len(self.predictor.orders)
+        self.n_draws = sum(member.n_draws for member in self.members)
         self.between, self.draws = between, draws
         known = self.fitted.classes.tolist()
         chosen = known if classes is None else list(classes)
@@ -63,12 +62,11 @@ class Question:
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""
-        how = of_variants
-        if len(variants) > 1 and are_logistic(self.rows):
-            how = of_logistic_variants
-        elif len(variants) > 1 and are_softplus(self.rows):
-            how = of_softplus_variants
-        return how(self.rows, self.predictor, variants)
+        return self.together([member.of_variants(variants) for member in self.members])
+
+    def together(self, evaluations: list[Evaluation]) -> Evaluation:
+        """What the models find, one after the other."""
+        return one_after_another(evaluations, [member.n_draws for member in self.members])
 
     def report(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
         """Answer with a table (or draws) of quantities, named by `keys`."""
@@ -88,7 +86,7 @@ class Question:
         ]
         flat = values.reshape(len(values), -1)
         if self.draws:
-            return draws_of(rows, flat, self.fitted)
+            return draws_of(rows, flat, self.fitted if len(self.members) == 1 else None)
         return table_of(rows, reduced(flat, self.tails), self.rows.library)
 
     def _of_rows(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:

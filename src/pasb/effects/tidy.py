@@ -62,17 +62,17 @@ def table_of(
 
 
 def draws_of(
-    keys: list[dict[str, Any]], values: NDArray[np.float64], fitted: Fitted
+    keys: list[dict[str, Any]], values: NDArray[np.float64], fitted: Fitted | None
 ) -> xarray.DataArray:
     """All draws (draws, quantities) with names, for ArviZ.
 
-    Draws are split into chains where all of them were used.
+    Draws are split into chains where all of those of one model were used.
     """
     import xarray
 
-    n_chains, n_draws = fitted.draws.n_chains, fitted.draws.n_draws
-    if len(values) != n_chains * n_draws:
-        n_chains, n_draws = 1, len(values)
+    n_chains, n_draws = 1, len(values)
+    if fitted is not None and fitted.draws.n_chains * fitted.draws.n_draws == len(values):
+        n_chains, n_draws = fitted.draws.n_chains, fitted.draws.n_draws
     return xarray.DataArray(
         values.reshape(n_chains, n_draws, -1),
         dims=("chain", "draw", "quantity"),

@@ -39,7 +39,7 @@ def effects(
 
     Parameters
     ----------
-    model : fitted classifier, or a pipeline that ends in one
+    model : fitted classifier, a pipeline that ends in one, or a StackedPosterior
     X : array or data frame of shape (n_rows, n_features)
     variable : str
         A column of `X`.
@@ -63,9 +63,9 @@ def effects(
     -------
     Figure or SubFigure
     """
-    from pasb.effects.altered_rows import AlteredRows
+    from pasb.effects.members import members_of
 
-    rows = AlteredRows(model, X)
+    rows = members_of(model, X, None)[0].rows  # names and columns are those of every model
     rows.check_columns([variable, *([by] if by else [])], "variable" if by is None else "by")
     if by == variable:
         raise ValueError(f"by must be another column than {variable!r}")

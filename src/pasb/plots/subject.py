@@ -9,6 +9,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.posterior.mixin import PosteriorMixin
+from pasb.posterior.pipelines import split_off_last
+from pasb.posterior.stacked_posterior import StackedPosterior
 
 
 class Subject(NamedTuple):
@@ -28,19 +30,21 @@ class Subject(NamedTuple):
     def of(cls, model: Any) -> Subject:
         """From what a user passes; TypeError or NotFittedError if it is neither."""
         if isinstance(model, Pipeline):
-            last = model.steps[-1][1]
+            last, before = split_off_last(model)
             if not isinstance(last, PosteriorMixin):
                 raise TypeError(
                     "model is a pipeline that does not end in a classifier of pasb: its last step "
                     f"is {_named(last)}"
                 )
             check_is_fitted(last, "draws_")
-            return cls(last, model[:-1] if len(model.steps) > 1 else None)
+            return cls(last, before)
         if isinstance(model, PosteriorMixin):
             check_is_fitted(model, "draws_")
             return cls(model, None)
         best = getattr(model, "best_estimator_", None)
         advice = "; pass its best_estimator_" if best is not None else ""
+        if isinstance(model, StackedPosterior):
+            advice = ": pass one of its models_; plots.effects takes the stack itself"
         raise TypeError(
             "model must be a fitted classifier of pasb, or a fitted scikit-learn Pipeline that "
             f"ends in one; got {_named(model)}{advice}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,21 +11,32 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
 from pasb.posterior.frames import native_frame
-from pasb.posterior.loo import Loo
+from pasb.posterior.loo import Loo, remedy
+from pasb.posterior.pipelines import unpiped
 
 ENOUGH = 1e-9  # by how much the mean log density may be below its maximum
 MOST_STEPS = 20_000
 
 
-def compare(models: Mapping[str, Any] | Sequence[Any], X: Any = None, y: Any = None) -> Any:
+def compare(
+    models: Mapping[str, Any] | Sequence[Any],
+    X: Any = None,
+    y: Any = None,
+    *,
+    refit: bool | int = False,
+) -> Any:
     """Compare models by how well they predict rows that they have not seen.
 
     Parameters
     ----------
     models : dict or list of fitted classifiers, or of results of their `loo`
-        Fitted to the same rows.
+        Fitted to the same rows. A pipeline counts as the classifier at its end; what its steps
+        before learned of a row is not taken back.
     X, y : array or data frame, array
         The rows they were fitted to, if `models` are classifiers.
+    refit : bool or int, default=False
+        Fit each model again without each row whose weights cannot be trusted, as in `loo`: True
+        allows 20 fits of a model, a number so many.
 
     Returns
     -------
@@ -33,7 +45,9 @@ def compare(models: Mapping[str, Any] | Sequence[Any], X: Any = None, y: Any = N
         better), ``se`` its standard error; ``difference`` is to the best, ``difference_se`` the
         standard error of that, row by row; ``weight`` is the stacking weight, with which
         averaged predictions are best; ``p_loo`` the effective number of parameters; ``bad_k`` how
-        many rows have importance weights that cannot be trusted.
+        many rows have importance weights that cannot be trusted, and ``reliable`` whether none
+        has. A warning names the models that are not: their ``elpd`` is mostly too large, and with
+        it their place in the table and their weight.
 
     Examples
     --------
@@ -45,15 +59,12 @@ def compare(models: Mapping[str, Any] | Sequence[Any], X: Any = None, y: Any = N
     ...     "logistic": pasb.StickLogisticClassifier(**short).fit(X, y),
     ...     "robit": pasb.StickRobitClassifier(**short).fit(X, y),
     ... }
-    >>> table = pasb.compare(models, X, y)
+    >>> table = pasb.compare(models, X, y)  # warns of rows that have bad weights
     >>> list(table.columns)
-    ['model', 'elpd', 'se', 'difference', 'difference_se', 'weight', 'p_loo', 'bad_k']
+    ['model', 'elpd', 'se', 'difference', 'difference_se', 'weight', 'p_loo', 'bad_k', 'reliable']
     """
     named = named_models(models)
-    results = {
-        name: model if isinstance(model, Loo) else _loo_of(name, model, X, y)
-        for name, model in named.items()
-    }
+    results = {name: _loo_of(name, model, X, y, refit) for name, model in named.items()}
     lengths = {name: len(loo.elpd_of_row) for name, loo in results.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"models must be compared on the same rows; they have {lengths}")
@@ -64,6 +75,7 @@ def compare(models: Mapping[str, Any] | Sequence[Any], X: Any = None, y: Any = N
     ranking = sorted(range(len(names)), key=lambda m: -results[names[m]].elpd)
     each = counts[:, None] * (rows - rows[:, [ranking[0]]])
     found = [results[names[m]] for m in ranking]
+    _warn_of_bad({name: loo for name, loo in results.items() if len(loo.bad)}, len(rows))
     return native_frame(
         {
             "model": [names[m] for m in ranking],
@@ -74,6 +86,7 @@ def compare(models: Mapping[str, Any] | Sequence[Any], X: Any = None, y: Any = N
             "weight": [float(weights[m]) for m in ranking],
             "p_loo": [loo.p_loo for loo in found],
             "bad_k": [len(loo.bad) for loo in found],
+            "reliable": [len(loo.bad) == 0 for loo in found],
         },
         found[0].library,
     )
@@ -143,7 +156,7 @@ def named_models(models: Any) -> dict[str, Any]:
         named = {str(name): model for name, model in models.items()}
     else:
         each = list(models)
-        names = [type(model).__name__ for model in each]
+        names = [type(unpiped(model)[0]).__name__ for model in each]
         twice = len(set(names)) < len(names)
         named = {
             f"{name} {k + 1}" if twice else name: model
@@ -154,9 +167,35 @@ def named_models(models: Any) -> dict[str, Any]:
     return named
 
 
-def _loo_of(name: str, model: Any, X: Any, y: Any) -> Loo:
-    if not hasattr(model, "loo"):
-        raise TypeError(f"{name!r} must be a fitted classifier of pasb or a result of its loo()")
+def _loo_of(name: str, model: Any, X: Any, y: Any, refit: bool | int) -> Loo:
+    if isinstance(model, Loo):
+        if refit:
+            raise ValueError(f"refit needs classifiers; {name!r} is a result of loo(..., refit=)")
+        return model
+    last, _ = unpiped(model)
+    if not hasattr(last, "loo"):
+        raise TypeError(
+            f"{name!r} must be a fitted classifier of pasb, a pipeline that ends in one, or a "
+            "result of its loo()"
+        )
     if X is None or y is None:
         raise ValueError("X and y are needed: the rows that the models were fitted to")
-    return model.loo(X, y)
+    last, table = unpiped(model, X)
+    try:
+        return last.loo(table, y, refit=refit, warn=False)
+    except ValueError as error:
+        error.add_note(f"This is about {name!r}.")
+        raise
+
+
+def _warn_of_bad(unreliable: dict[str, Loo], n_rows: int) -> None:
+    """Say of which models the table is not to be believed, and what to do."""
+    if not unreliable:
+        return
+    each = ", ".join(f"{len(loo.bad)} of {name!r}" for name, loo in unreliable.items())
+    most = max(len(loo.bad) for loo in unreliable.values())
+    warnings.warn(
+        f"compare: of {n_rows} rows, {each} have a Pareto k that is too large: elpd, rank and "
+        f"weight of these models are not to be taken at face value. {remedy(most)}",
+        stacklevel=3,
+    )

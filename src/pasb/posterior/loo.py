@@ -167,9 +167,19 @@ def warn_of_bad(loo: Loo) -> None:
         warnings.warn(
             f"loo: {len(loo.bad)} of {len(loo.pareto_k)} rows have a Pareto k above "
             f"{loo.good_k:.2f}; the model changes too much without them, and elpd is too large or "
-            "too noisy. loo(X, y, refit=True) fits again without each of them",
+            f"too noisy. {remedy(len(loo.bad))}",
             stacklevel=3,
         )
+
+
+def remedy(n_bad: int) -> str:
+    """What to do about so many rows whose weights cannot be trusted."""
+    if n_bad <= MOST_REFITS:
+        return "With refit=True the model is fitted again without each of them"
+    return (
+        "With so many, folds need fewer fits than refit=True: "
+        "sklearn.model_selection.cross_val_score(model, X, y, scoring='neg_log_loss')"
+    )
 
 
 def _relative_efficiency(fitted: Fitted) -> float:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.posterior.comparison import named_models, stacking_weights
+from pasb.posterior.fitted import Fitted
+from pasb.posterior.pipelines import unpiped
 
 
 class StackedPosterior:
@@ -16,7 +19,7 @@ class StackedPosterior:
 
     Parameters
     ----------
-    models : dict or list of fitted classifiers
+    models : dict or list of fitted classifiers, or of pipelines that end in one
         With the same classes.
     weights : array of shape (n_models,), optional
         Such as the column ``weight`` of `pasb.compare`, in the order of `models`. Equal by default.
@@ -32,6 +35,10 @@ class StackedPosterior:
     Chains of a nonlinear model may stay in different modes, which equal weights would average
     as if each chain were as good as the others. `of_chains` gives them the weights with which
     predictions of left-out rows are best (Yao, Vehtari and Gelman 2022).
+
+    `pasb.effects` (all but odds ratios) and `pasb.plots.effects` take a stack as they take a
+    model: each of its models gives draws in proportion to its weight, evenly spaced, none twice.
+    For all else, look at the models one by one.
 
     Examples
     --------
@@ -52,9 +59,9 @@ class StackedPosterior:
         if own.shape != (n,) or not (own >= 0).all() or not np.isfinite(own).all() or not own.any():
             raise ValueError(f"weights must hold {n} numbers, not negative and not all 0")
         self.weights_ = own / own.sum()
-        self.classes_ = each[0].fitted_.classes
+        self.classes_ = _fitted(each[0]).classes
         for name, model in self.models_.items():
-            if not np.array_equal(model.fitted_.classes, self.classes_):
+            if not np.array_equal(_fitted(model).classes, self.classes_):
                 raise ValueError(f"{name!r} has other classes than the first model")
 
     @classmethod
@@ -99,15 +106,54 @@ class StackedPosterior:
         -------
         array of shape (n_draws, n_rows, n_classes)
         """
-        edges = np.rint(np.concatenate([[0.0], np.cumsum(self.weights_)]) * n_draws).astype(int)
         parts = []
-        for n, model in zip(np.diff(edges), self.models_.values(), strict=True):
-            if n > 0:
-                total = model.fitted_.draws.order[..., 0].size
-                part = model.sample_proba(X, n_draws=min(int(n), total))
-                parts.append(part[np.arange(n) % len(part)])
+        for name, n in self._shares(n_draws).items():
+            model, table = unpiped(self.models_[name], X)
+            part = model.sample_proba(table, n_draws=min(n, _n_draws(model)))
+            parts.append(part[np.arange(n) % len(part)])
         return np.concatenate(parts)
+
+    def draws_of_models(self, n_draws: int | None = None) -> dict[str, int]:
+        """How many different draws of each model stand for the stack: in proportion to weights.
+
+        Parameters
+        ----------
+        n_draws : int, optional
+            Of all models together; by default as many as there are.
+
+        Returns
+        -------
+        dict
+            Without models that have none.
+        """
+        held = {name: _n_draws(model) for name, model in self.models_.items()}
+        used = zip(self.weights_, held.values(), strict=True)
+        most = int(min(own / weight for weight, own in used if weight > 0))
+        while any(n > held[name] for name, n in self._shares(most).items()):  # by rounding
+            most -= 1
+        if n_draws is None:
+            n_draws = most
+        elif not (isinstance(n_draws, Integral) and 1 <= n_draws <= most):
+            raise ValueError(
+                f"n_draws must be a positive integer up to {most}, with which no model of the "
+                f"stack has a draw twice; got {n_draws!r}"
+            )
+        return self._shares(int(n_draws))
+
+    def _shares(self, n_draws: int) -> dict[str, int]:
+        edges = np.rint(np.concatenate([[0.0], np.cumsum(self.weights_)]) * n_draws).astype(int)
+        each = zip(self.models_, np.diff(edges).tolist(), strict=True)
+        return {name: n for name, n in each if n > 0}
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """The share of rows whose class is predicted."""
         return float(np.mean(self.predict(X) == np.asarray(y)))
+
+
+def _fitted(model: Any) -> Fitted:
+    return unpiped(model)[0].fitted_
+
+
+def _n_draws(model: Any) -> int:
+    draws = _fitted(model).draws
+    return draws.n_chains * draws.n_draws
