@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import pasb
+from pasb.classifiers import model_file
 from pasb.cli import app
 from pasb.cli.failures import UsageError
 from pasb.cli.saving import check_writable
@@ -52,7 +53,7 @@ def test_a_run_that_cannot_be_saved_goes_elsewhere(table, tmp_path, monkeypatch)
     out.parent.mkdir()
     other.mkdir()
     monkeypatch.chdir(other)
-    real = pasb.classifiers.model_file.store.write
+    real = model_file.store.write
 
     def write(path, *rest):
         if path.parent == out.parent:

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from pasb import SoftplusClassifier, StickLogisticClassifier, StickSVMClassifier
-from pasb.covariates.sparse_rows import SparseRows, densified
+from pasb import SoftplusClassifier, StickLogisticClassifier, StickSVMClassifier, effects
+from pasb.covariates.sparse_rows import SparseRows, as_one_matrix, densified
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 SMALL = {"n_chains": 1, "n_warmup": 5, "n_draws": 8, "n_jobs": 1, "random_state": 0}
@@ -26,6 +26,8 @@ KINDS = {
     "csc": sparse.csc_matrix,
     "coo": sparse.coo_array,
     "pandas": lambda X: pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(X)),
+    "pandas, NaN left out": lambda X: pd.DataFrame(X).astype(pd.SparseDtype(float)),
+    "pandas, 1 left out": lambda X: pd.DataFrame(X).astype({1: pd.SparseDtype(float, 1.0)}),
 }
 
 
@@ -65,8 +67,26 @@ def test_beyond_the_limit_fit_refuses_and_prediction_goes_row_by_row(monkeypatch
     assert model.predict_proba(many[:5]).shape == (5, 3)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_effects(kind):
+    model = StickLogisticClassifier(**SMALL).fit(X, Y)
+    expected = effects.avg_slopes(model, X)["estimate"]
+    found = effects.avg_slopes(model, KINDS[kind](X))["estimate"]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_left_out_values_that_are_missing_are_named():
+    holed = pd.DataFrame(np.where(X == 0, np.nan, X), columns=list("abc"))
+    with pytest.raises(ValueError, match=r"contains NaN: column .a. has 2. such values"):
+        StickLogisticClassifier(**SMALL).fit(holed.astype(pd.SparseDtype(float)), Y)
+
+
 def test_the_limit(monkeypatch):
     monkeypatch.setenv("PASB_MEMORY", "0.01")
+    wide = pd.DataFrame(np.ones((1000, 3))).astype(pd.SparseDtype(float)).iloc[:, [0] * 3000]
+    wide.columns = [f"x{k}" for k in range(3000)]
+    with pytest.raises(ValueError, match="X is sparse, but the model needs it dense"):
+        as_one_matrix(wide)
     with pytest.raises(ValueError, match="X is sparse, but the model needs it dense"):
         densified(sparse.csr_array((10_000_000, 10_000)))
     assert densified(sparse.csr_array(X)).tolist() == X.tolist()

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 
 from pasb.covariates.cells import cells_of
 from pasb.covariates.frame_input import data_frame
-from pasb.covariates.sparse_rows import SparseRows, densified
+from pasb.covariates.sparse_rows import SparseRows, as_one_matrix, densified
 from pasb.covariates.tables import count
 
 ROWS_AT_ONCE = 4096  # of a check; a byte for every number of a table would be an eighth of it
@@ -56,7 +56,7 @@ def checked_table(
         X = np.empty((len(X), 0))  # scikit-learn cannot convert a frame without columns
     checked = validate_data(
         estimator,
-        X,
+        as_one_matrix(X),
         y,
         reset=reset,
         dtype=np.float64,

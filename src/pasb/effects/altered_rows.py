@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from pasb.binary.panel_logistic import PanelLogistic
+from pasb.covariates.sparse_rows import dense_table
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.pipelines import split_off_last
@@ -45,8 +46,8 @@ class AlteredRows:
     Parameters
     ----------
     model : fitted classifier, or a pipeline that ends in one
-    X : array or data frame of shape (n_rows, n_features)
-        What `model.predict` would take.
+    X : array, data frame or sparse matrix of shape (n_rows, n_features)
+        What `model.predict` would take; made dense, within the limit of memory.
 
     Attributes
     ----------
@@ -65,6 +66,7 @@ class AlteredRows:
 
     def __init__(self, model: Any, X: Any):
         self.fitted, self._inner_rows, plain = unwrapped(model)
+        X = dense_table(X)
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
             raise TypeError("X is a lazy frame: call its collect() method and pass the result")
