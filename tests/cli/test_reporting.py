@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -22,6 +26,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("reporting")
     iris = load_iris().frame()
     iris["colour"] = ["red", "green", "blue"] * 50
+    iris["plant"] = [f"plant-{k:03d}" for k in range(1, 151)]
     write_table(iris, path / "iris.csv")
     options = ["--target", "class", "--out", path / "m.pasb", "--test", "0.3", *FEW]
     result = pasb_run("fit", path / "iris.csv", *options, "--report", path / "fit.html")
@@ -36,6 +41,34 @@ def test_fit_writes_a_report_of_the_held_out_rows(folder):
     assert "looked at with 45 rows" in page
     assert "fitted to 105 rows" in page
     assert "look like the rows of the fit" not in page
+
+
+ROW = re.compile(r'<th scope="row" class="number">(\d+)</th><td><bdi>(plant-\d+)</bdi>')
+
+
+def rows_shown(page):
+    """Numbers and ids of the rows worth a look; they are the same here."""
+    found = ROW.findall(page)
+    assert found
+    assert all(int(number) == int(plant[-3:]) for number, plant in found)
+    return {int(number) for number, _ in found}
+
+
+def test_rows_have_their_numbers_in_the_file(folder):
+    shown = rows_shown((folder / "fit.html").read_text("utf-8"))
+    assert max(shown) > 45  # of 150, of which 45 were held out
+
+
+def test_rows_without_a_label_count(folder):
+    iris = pd.read_csv(folder / "iris.csv")
+    iris.loc[:59, "class"] = np.nan
+    iris.to_csv(folder / "gaps.csv", index=False)
+    out = folder / "gaps.html"
+    options = ["--data", folder / "gaps.csv", "--target", "class", "--out", out]
+    result = pasb_run("report", folder / "m.pasb", *options)
+    assert result.exit_code == 0, result.output
+    assert "60 rows of" in " ".join(result.output.split())
+    assert min(rows_shown(out.read_text("utf-8"))) > 60
 
 
 def test_report_finds_the_target_by_itself(folder):

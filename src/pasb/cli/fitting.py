@@ -252,6 +252,7 @@ def _write_report(
             taken(rows),
             labels[rows],
             train=(taken(train), labels[train]),
+            row_numbers=table.index.to_numpy()[rows] + 1,
             title=f"{target} in {path.name}",
             command=shlex.join(told),
         )

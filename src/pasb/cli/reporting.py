@@ -29,6 +29,7 @@ class LabelledRows(NamedTuple):
 
     X: Any
     labels: NDArray
+    number: NDArray[np.int64]  # of each row in the file, from 1
     left_out: int
 
 
@@ -67,13 +68,13 @@ def report_file(
             train=None if learned is None else (learned.X, learned.labels),
             title=title or f"Report on {model_path.name}",
             interval=interval,
+            row_numbers=None if rows is None else rows.number,
             command=_command(model_path, data, out, target, train),
         )
     report.write_html(out)
     told = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
     if rows is not None and rows.left_out:
-        left_out = f"{count(rows.left_out, 'row')} of {data} without a label left out"
-        told.append(f"{left_out}; rows of the report count without them.")
+        told.append(f"{count(rows.left_out, 'row')} of {data} without a label left out.")
     printing.notes(console, told)
     told_of(console, report, out)
 
@@ -141,7 +142,7 @@ def _labelled(
         X = encoder.encode(rows)[0]
         if hasattr(model, "feature_names_in_"):
             X = pd.DataFrame(X, columns=list(model.feature_names_in_))
-    return LabelledRows(X, texts[~gaps], int(gaps.sum())), target
+    return LabelledRows(X, texts[~gaps], np.flatnonzero(~gaps) + 1, int(gaps.sum())), target
 
 
 def _known(word: str, classes: NDArray) -> str:

@@ -23,7 +23,8 @@ class ShowingMixin:
         y : array of shape (n_rows,), optional
             Their classes.
         **options
-            Those of `pasb.ModelReport`: `train`, `title`, `interval`, `max_rows`, `compare`.
+            Those of `pasb.ModelReport`: `train`, `title`, `interval`, `max_rows`, `compare`,
+            `row_numbers`.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.plots.subject import Subject
 from pasb.posterior.fitted import Fitted
+from pasb.report.row_names import RowNames
 
 NUMBERS = 4e7  # probabilities that are worked out at most; fewer draws where rows are many
 FEWEST_DRAWS = 200
@@ -30,8 +31,8 @@ class Evaluated:
         The same as the classifier sees it.
     category : integer array of shape (n_rows,) or None
         True classes by number; None where they are not known.
-    row : integer array of shape (n_rows,)
-        Numbers of the rows in the table that was passed.
+    names : RowNames
+        What these rows are called.
     n_given : int
         Rows of that table.
     proba : array of shape (n_rows, n_classes)
@@ -45,7 +46,7 @@ class Evaluated:
     X: Any
     columns: Any
     category: NDArray[np.int64] | None
-    row: NDArray[np.int64]
+    names: RowNames
     n_given: int
     proba: NDArray[np.float64]
     n_draws: int
@@ -62,6 +63,11 @@ class Evaluated:
         return [str(label) for label in self.fitted.classes]
 
     @property
+    def n_rows(self) -> int:
+        """How many rows are looked at."""
+        return len(self.proba)
+
+    @property
     def labels(self) -> NDArray:
         """The true labels."""
         assert self.category is not None
@@ -69,16 +75,24 @@ class Evaluated:
 
     def some(self, most: int) -> NDArray[np.int64]:
         """At most so many of the rows, evenly spaced."""
-        return spaced(len(self.row), most)
+        return spaced(self.n_rows, most)
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: ArrayLike | None, max_rows: int) -> Evaluated:
+    def of(
+        cls,
+        model: Any,
+        X: Any,
+        y: ArrayLike | None,
+        max_rows: int,
+        row_numbers: ArrayLike | None = None,
+    ) -> Evaluated:
         """Choose rows, check their labels and predict them."""
         subject = Subject.of(model)
         fitted = subject.classifier.fitted_
         n_given = n_rows_of(X)
         if n_given == 0:
             raise ValueError("X has no rows")
+        names = RowNames.of(subject, X, n_given, row_numbers)
         row = spaced(n_given, max_rows)
         chosen = X if len(row) == n_given else rows_of(X, row)
         category = None if y is None else categories(y, fitted.classes, n_given)[row]
@@ -88,7 +102,8 @@ class Evaluated:
         n_draws = min(total, max(FEWEST_DRAWS, most))
         proba = subject.classifier.predict_proba(columns, n_draws=n_draws)
         seen = _are_training_rows(fitted, columns)
-        return cls(subject, chosen, columns, category, row, n_given, proba, n_draws, seen)
+        names = names.of_rows(row)
+        return cls(subject, chosen, columns, category, names, n_given, proba, n_draws, seen)
 
 
 def spaced(n: int, most: int) -> NDArray[np.int64]:

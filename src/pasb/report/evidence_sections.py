@@ -274,11 +274,16 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
         name = label(classes[one["class"]], 30)
         return [name, f"{one['p']:.2f}", f"{one['lower']:.2f} to {one['upper']:.2f}"]
 
-    head = ["row", "predicted", "probability", f"{interval} interval"]
+    def called(one: dict[str, Any]) -> list[Any]:
+        return [f"{one['row']:,}", *(label(name, 30) for name in one["ids"])]
+
+    ids = [label(name, 30) for name in facts["ids"]]
+    right = [0, *(k + len(ids) for k in (2, 3, 5))]
+    head = ["row", *ids, "predicted", "probability", f"{interval} interval"]
     truth = bool(facts["doubtful"]) and "truth" in facts["doubtful"][0]
     rows = [
         [
-            f"{one['row']:,}",
+            *called(one),
             *cells(one["prediction"]),
             *cells(one["runner_up"])[:2],
             *([label(classes[one["truth"]["class"]], 30)] if truth else []),
@@ -290,13 +295,18 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
         "decide; a narrow one, that these covariates cannot",
         [*head, "runner-up", "probability", *(["truth"] if truth else [])],
         rows,
-        numbers=[0, 2, 3, 5],
+        numbers=right,
     )
     lead = f"In {facts['n_doubtful']:,} rows the second class has at least half the probability "
-    parts = [paragraph(lead + "of the first. Rows count from 1, as in the table."), doubtful]
+    numbers = (
+        "Rows have their numbers in the table they come from."
+        if facts["numbered"]
+        else "Rows count from 1 in the table of this report."
+    )
+    parts = [paragraph(f"{lead}of the first. {numbers}"), doubtful]
     if facts.get("surprising"):
         shown = [
-            [f"{one['row']:,}", *cells(one["truth"]), *cells(one["prediction"])[:2]]
+            [*called(one), *cells(one["truth"]), *cells(one["prediction"])[:2]]
             for one in facts["surprising"]
         ]
         parts += [
@@ -307,9 +317,9 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
             ),
             table(
                 "Surprising: the true class had little probability",
-                ["row", "truth", "probability", f"{interval} interval", "predicted", "probability"],
+                ["row", *ids, "truth", *head[-2:], "predicted", "probability"],
                 shown,
-                numbers=[0, 2, 3, 5],
+                numbers=right,
             ),
         ]
     return _joined(*parts)

@@ -56,6 +56,11 @@ class ModelReport:
         Whether to fit the logistic regression.
     command : str, optional
         How the report was made; it is printed at its end.
+    row_numbers : integer array of shape (n_rows,), optional
+        Numbers of the rows of `X` in the table they come from, which rows worth a look are then
+        called by. By default they count from 1 in `X`, and the index of a pandas data frame stands
+        beside the number unless it counts the rows too. Columns that a `TableEncoder` left out as
+        ids stand there as well.
 
     Attributes
     ----------
@@ -86,16 +91,19 @@ class ModelReport:
         max_rows: int = 10_000,
         compare: bool = True,
         command: str | None = None,
+        row_numbers: ArrayLike | None = None,
     ):
         tails_of(interval)
         if y is not None and X is None:
             raise ValueError("y needs the rows it belongs to: pass X too")
+        if row_numbers is not None and X is None:
+            raise ValueError("row_numbers need the rows they belong to: pass X too")
         if not isinstance(max_rows, int) or max_rows < 1:
             raise ValueError(f"max_rows must be a positive integer; got {max_rows!r}")
         if train is not None and len(train) != 2:
             raise ValueError("train must be a pair: the table of the fit and its labels")
         subject = Subject.of(model)
-        seen = None if X is None else Evaluated.of(model, X, y, max_rows)
+        seen = None if X is None else Evaluated.of(model, X, y, max_rows, row_numbers)
         classifier = subject.classifier
         self.facts: dict[str, Any] = {
             "title": title or f"Report on a {type(classifier).__name__}",
@@ -110,7 +118,7 @@ class ModelReport:
         }
         if seen is not None:
             self.facts["data"] = {
-                "rows": len(seen.row),
+                "rows": seen.n_rows,
                 "given": seen.n_given,
                 "draws": seen.n_draws,
                 "seen": seen.seen,

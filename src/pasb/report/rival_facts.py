@@ -37,7 +37,7 @@ def rival_facts(evaluated: Evaluated, train: tuple[Any, ArrayLike] | None) -> di
         some = spaced(n_rows_of(X), MOST_ROWS)
         category = categories(y, classes, n_rows_of(X))[some]
         learn = _dense(evaluated.subject.columns(rows_of(X, some)))
-        rows = np.arange(len(evaluated.row))
+        rows = np.arange(evaluated.n_rows)
         how = "train"
     else:
         rows = evaluated.some(MOST_ROWS)

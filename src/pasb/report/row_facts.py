@@ -79,6 +79,8 @@ def row_facts(evaluated: Evaluated, interval: float) -> dict[str, Any]:
     doubtful = np.argsort(-ratio, kind="stable")[:MOST_ROWS]
     facts: dict[str, Any] = {
         "interval": interval,
+        "numbered": evaluated.names.known,
+        "ids": list(evaluated.names.ids),
         "n_doubtful": int((ratio >= DOUBT).sum()),
         "doubtful": _shown(evaluated, doubtful, interval),
     }
@@ -108,7 +110,8 @@ def _shown(evaluated: Evaluated, rows: NDArray[np.int64], interval: float) -> li
             named["truth"] = truth
         found.append(
             {
-                "row": int(evaluated.row[row]) + 1,
+                "row": int(evaluated.names.number[row]),
+                "ids": [values[row] for values in evaluated.names.ids.values()],
                 **{
                     name: {
                         "class": c,
