@@ -41,7 +41,17 @@ class TestNumbers:
 
     def test_commas_that_may_be_thousands_are_asked_about(self):
         assert "decimal comma, or in thousands?" in decided(["1,234", "2,500"]).problem
+        assert "(--decimal .)" in decided(["1,234", "2,500"]).problem
         assert plan(["1,234", "2,500"], decimal=",").fill == pytest.approx(1.867)
+        for choices in ({}, {"numeric": {"x"}}):
+            assert plan(["1,234", "2,500", "17"], decimal=".", **choices).fill == 1234
+        assert plan(["0,346", "1,345"] * 9).fill == pytest.approx(0.8455)
+
+    def test_units(self):
+        assert plan([f"${k / 4}" for k in range(N)]) == NumberPlan("x", "point $", 4.875)
+        assert plan([f"{k / 4} %" for k in range(N)]).reading == "point %"
+        problem = decided([*(f"{k / 4} %" for k in range(N)), "0.2"]).problem
+        assert "but for 1 value: the first is '0.2' in row 41" in problem
 
     def test_a_mistake_among_numbers_is_named(self):
         problem = decided([*text(range(30)), "3o"]).problem

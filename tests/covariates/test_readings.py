@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pasb.covariates.readings import DATES, fitting_dates, looks_like_thousands, read_words
+from pasb.covariates.readings import DATES, fitting_dates, number_reading, read_words
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,17 @@ from pasb.covariates.readings import DATES, fitting_dates, looks_like_thousands,
         ("1.5", "comma", np.nan),
         ("-3", "comma", -3),
         (",", "comma", np.nan),
+        ("1,234,567.8", "thousands", 1234567.8),
+        ("-12,345", "thousands", -12345),
+        ("1234.5", "thousands", 1234.5),
+        ("0,346", "thousands", np.nan),
+        ("1,23", "thousands", np.nan),
+        ("$5.20", "point $", 5.2),
+        ("-$ 5.20", "point $", -5.2),
+        ("5.20", "point $", 5.2),
+        ("€5.20", "point $", np.nan),
+        ("5,4 %", "comma %", 5.4),
+        ("0.054", "point %", np.nan),
         ("YES", "truth", 1),
         ("nein", "truth", 0),
         ("perhaps", "truth", np.nan),
@@ -77,7 +88,37 @@ class TestFormats:
         assert fitting_dates(words, day_first=False) == "%d/%m/%Y"
 
 
-def test_thousands():
-    assert looks_like_thousands(["1,234", "12,345,678", "5"])
-    assert not looks_like_thousands(["1,25", "1,234"])
-    assert not looks_like_thousands(["5"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["1.5", "2"], "point"),
+        (["0,346", "1,345"], "comma"),
+        (["1,25", "1,234"], "comma"),
+        (["1,234", "2,500"], None),
+        (["1,234", "1,234,567"], "thousands"),
+        (["1,234.5", "7"], "thousands"),
+        (["$1,234.50", "$7"], "thousands $"),
+        (["$1,234", "$7"], None),
+        (["3,50 €", "7,25 €"], "comma €"),
+        (["5.4%", "12%"], "point %"),
+        (["5.4%", "0.12", "0.1"], "point"),
+        (["100% wool", "50% wool"], "point"),
+        (["red", "a, b"], "point"),
+    ],
+)
+def test_which_reading(words, expected):
+    assert number_reading(words, "auto") == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "decimal", "expected"),
+    [
+        (["1,234", "2,500"], ".", "thousands"),
+        (["1,234", "2,500"], ",", "comma"),
+        (["1.5", "2"], ".", "point"),
+        (["1,5", "2,25"], ".", "point"),
+        (["$1,234", "$7"], ".", "thousands $"),
+    ],
+)
+def test_which_reading_as_told(words, decimal, expected):
+    assert number_reading(words, decimal) == expected

@@ -273,6 +273,17 @@ def test_ids_as_told():
         TableEncoder(ids=["colours"]).fit(messy())
 
 
+def test_units_and_thousands_have_a_word():
+    table = pd.DataFrame({"price": ["$1,250.50", "$7", "$19"], "rate": ["5.4%", "3%", "2%"]})
+    encoder = TableEncoder().fit(table)
+    assert encoder.report()[0] == "numbers: price (commas between thousands, in $), rate (in %)"
+    assert encoder.transform(table).tolist() == [[1250.5, 5.4], [7, 3], [19, 2]]
+    new = pd.DataFrame({"price": ["$1.250,50"], "rate": ["5,4%"]})
+    assert encoder.encode(new, decimal=",")[0].tolist() == [[1250.5, 5.4]]
+    with pytest.raises(TableError, match=r"1 value other than numbers in %, the first is '0.05'"):
+        encoder.transform(table.assign(rate="0.05")[:1])
+
+
 def test_rows_with_gaps():
     encoder = TableEncoder().fit(messy())
     found = encoder.gap_rows(messy())

@@ -32,7 +32,7 @@ from pasb.covariates.readings import (
     TRUE,
     column_numbers,
     fitting_dates,
-    looks_like_thousands,
+    number_reading,
     read_words,
 )
 from pasb.covariates.tables import count
@@ -153,7 +153,7 @@ def _of_words(name: str, cells: Cells, choices: Choices) -> Decision:
     if any(re.fullmatch(r"0\d+", word) for word in words):
         return _text(name, cells, choices)
     if words:
-        reading, problem = _decimal(name, words, choices)
+        reading, problem = _reading(name, words, choices)
         if problem:
             return Decision(None, problem)
         found, bad = column_numbers(cells, reading)
@@ -196,7 +196,7 @@ def _numeric(name: str, cells: Cells, choices: Choices) -> Decision:
         return _numbers(name, cells, "truth" if cells.kind == "flag" else "iso", choices)
     if cells.kind == "number":
         return _numbers(name, cells, "point", choices)
-    reading, problem = _decimal(name, cells.words, choices)
+    reading, problem = _reading(name, cells.words, choices)
     if problem:
         return Decision(None, problem)
     bad = column_numbers(cells, reading)[1]
@@ -210,26 +210,16 @@ def _numeric(name: str, cells: Cells, choices: Choices) -> Decision:
     return _numbers(name, cells, reading, choices)
 
 
-def _decimal(name: str, words: list[str], choices: Choices) -> tuple[str, str]:
-    """Point or comma, or why it cannot be told."""
-    if choices.decimal in (".", ","):
-        return ("point" if choices.decimal == "." else "comma"), ""
-    some = words[:1000]
-    if not any("," in word for word in some):
-        return "point", ""
-    with_comma = ~np.isnan(read_words(some, "comma"))
-    with_point = ~np.isnan(read_words(some, "point"))
-    thousands = looks_like_thousands(some)
-    poor = with_comma.sum() <= with_point.sum() or with_comma.mean() < NEARLY_ALL
-    if poor and not thousands:
-        return "point", ""
-    if thousands:
-        example = next(word for word in some if "," in word)
-        return "", (
-            f"column {name!r}: is {example!r} a number with a decimal comma, or in thousands? Say "
-            "decimal=',' (--decimal ,) or write it without commas"
-        )
-    return "comma", ""
+def _reading(name: str, words: list[str], choices: Choices) -> tuple[str, str]:
+    """How words are read as numbers, or why it cannot be told."""
+    reading = number_reading(words, choices.decimal)
+    if reading is not None:
+        return reading, ""
+    example = next(word for word in words if "," in word)
+    return "", (
+        f"column {name!r}: is {example!r} a number with a decimal comma, or in thousands? Say "
+        "decimal=',' (--decimal ,) or decimal='.' (--decimal .), or write it without commas"
+    )
 
 
 def _numbers(name: str, cells: Cells, reading: str, choices: Choices) -> Decision:

@@ -7,14 +7,14 @@ from. It is numbers and text, so a file can hold it.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pasb.covariates.cells import Cells
-from pasb.covariates.readings import DATES, READINGS, column_numbers
+from pasb.covariates.readings import DATES, DECIMAL, READINGS, column_numbers, in_unit, taken_apart
 from pasb.covariates.tables import count, listed
 
 OTHER, MISSING = "(other)", "(missing)"
@@ -123,9 +123,9 @@ class NumberPlan:
     def _wanted(self) -> str:
         if self.reading in DATES:
             return f"dates ({DATES[self.reading]})"
-        return {"truth": "true or false", "comma": "numbers with a decimal comma"}.get(
-            self.reading, "numbers"
-        )
+        base, unit = taken_apart(self.reading)
+        wanted = {"truth": "true or false", "comma": "numbers with a decimal comma"}
+        return wanted.get(base, "numbers") + (f" in {unit}" if unit else "")
 
     def checked(self) -> NumberPlan:
         """The plan itself; ValueError for content that no plan has."""
@@ -133,6 +133,13 @@ class NumberPlan:
         _check(type(self.fill) in (float, int) and math.isfinite(self.fill))
         _check(isinstance(self.indicator, bool) and isinstance(self.refuse_gaps, bool))
         return self
+
+    def with_decimal(self, decimal: str | None) -> NumberPlan:
+        """The plan for rows that write numbers with another decimal sign; None for the same."""
+        base, unit = taken_apart(self.reading)
+        if decimal is None or base not in DECIMAL:
+            return self
+        return replace(self, reading=in_unit("comma" if decimal == "," else "thousands", unit))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pasb.covariates.column_planning import FEW_INTEGERS, ROW_NUMBERS
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan, Plan
-from pasb.covariates.readings import DATES
+from pasb.covariates.readings import DATES, taken_apart
 from pasb.covariates.tables import count, listed
 
 MOST_NAMES = 12
@@ -74,6 +74,8 @@ def _kind_of_numbers(plan: NumberPlan) -> str:
 
 
 def _reading(plan: NumberPlan) -> list[str]:
-    if plan.reading == "comma":
-        return ["decimal comma"]
-    return [DATES[plan.reading]] if plan.reading in DATES else []
+    if plan.reading in DATES:
+        return [DATES[plan.reading]]
+    base, unit = taken_apart(plan.reading)
+    said = {"comma": ["decimal comma"], "thousands": ["commas between thousands"]}
+    return said.get(base, []) + ([f"in {unit}"] if unit else [])

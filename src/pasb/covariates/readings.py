@@ -1,4 +1,4 @@
-"""Words as numbers: decimal points and commas, truths, and dates in fixed formats.
+"""Words as numbers: decimal points and commas, units, truths, and dates in fixed formats.
 
 A reading turns the distinct words of a column into numbers, with NaN for words that it does
 not know. A column remembers its reading, so that new rows are read in the same way.
@@ -19,6 +19,7 @@ FALSE = frozenset({"false", "f", "no", "n", "nein", "falsch", "non", "off", "0"}
 
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)?(,\d*)?([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _INFINITE = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?")
 _LIKE_DATES = re.compile(
@@ -64,6 +65,11 @@ def _with_comma(words: Sequence[str]) -> NDArray[np.float64]:
     return np.array([value(word) for word in words], dtype=np.float64)
 
 
+def _with_thousands(words: Sequence[str]) -> NDArray[np.float64]:
+    grouped = [word.replace(",", "") if _THOUSANDS.fullmatch(word) else word for word in words]
+    return _with_point(grouped)
+
+
 def _truths(words: Sequence[str]) -> NDArray[np.float64]:
     def value(word: str) -> float:
         lower = word.lower()
@@ -94,9 +100,73 @@ def _days(words: Sequence[str], format: str) -> NDArray[np.float64]:
 _READERS: dict[str, Callable[[Sequence[str]], NDArray[np.float64]]] = {
     "point": _with_point,
     "comma": _with_comma,
+    "thousands": _with_thousands,
     "truth": _truths,
 }
-READINGS = (*_READERS, *DATES)
+DECIMAL = ("point", "comma", "thousands")
+UNITS = ("$", "€", "£", "¥", "%")
+_IN_UNITS = tuple(f"{base} {unit}" for base in DECIMAL for unit in UNITS)
+READINGS = (*_READERS, *_IN_UNITS, *DATES)
+
+
+def taken_apart(reading: str) -> tuple[str, str]:
+    """A reading of numbers without its unit, and the unit; empty if it has none."""
+    base, _, unit = reading.partition(" ") if reading in _IN_UNITS else (reading, "", "")
+    return base, unit
+
+
+def in_unit(base: str, unit: str) -> str:
+    """The reading of numbers in a unit; none, if that is empty."""
+    return f"{base} {unit}" if unit else base
+
+
+def _without_unit(word: str, unit: str) -> str:
+    """A number whose unit comes before or after it; one without is none if these are percents."""
+    if word.endswith(unit):
+        return word.removesuffix(unit).rstrip()
+    sign = word[:1] if word[:1] in ("+", "-") else ""
+    rest = word.removeprefix(sign).lstrip()
+    if rest.startswith(unit):
+        return sign + rest.removeprefix(unit).lstrip()
+    return "" if unit == "%" else word  # 0.05 may be 5 %
+
+
+def number_reading(words: Sequence[str], decimal: str) -> str | None:
+    """The reading that makes numbers of the most words; None if they could be two things.
+
+    Parameters
+    ----------
+    words : sequence of str
+    decimal : {"auto", ".", ","}
+        The sign before the fraction, if it is known.
+    """
+    some = words[:1000]
+    unit = next((u for u in UNITS if any(u in word for word in some)), "")
+    if unit and 2 * sum(unit in word for word in some) > len(some):
+        bare = [_without_unit(word, unit) for word in some]
+        base = _decimal_reading(bare, decimal)
+        if base is None or (~np.isnan(read_words(bare, base))).mean() >= 0.9:
+            return None if base is None else in_unit(base, unit)
+    return _decimal_reading(words, decimal)
+
+
+def _decimal_reading(words: Sequence[str], decimal: str) -> str | None:
+    """What commas mean: "point" if there are none, None if they could mean two things."""
+    if decimal == ",":
+        return "comma"
+    some = words[:1000]
+    if not any("," in word for word in some):
+        return "point"
+    n_point = int((~np.isnan(read_words(some, "point"))).sum())
+    n_thousands = int((~np.isnan(read_words(some, "thousands"))).sum())
+    if decimal == ".":
+        return "thousands" if n_thousands > n_point else "point"
+    n_comma = int((~np.isnan(read_words(some, "comma"))).sum())
+    if max(n_comma, n_thousands) <= n_point or max(n_comma, n_thousands) < 0.9 * len(some):
+        return "point"
+    if n_comma == n_thousands:
+        return None
+    return "comma" if n_comma > n_thousands else "thousands"
 
 
 def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
@@ -108,8 +178,13 @@ def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
     [1.5, -2.0, nan]
     >>> read_words(["1.234,5"], "comma").tolist(), read_words(["2.1.1970"], "%d.%m.%Y").tolist()
     ([1234.5], [1.0])
+    >>> read_words(["$1,234.5", "-$3"], "thousands $").tolist()
+    [1234.5, -3.0]
     """
-    return _days(words, reading) if reading in DATES else _READERS[reading](words)
+    if reading in DATES:
+        return _days(words, reading)
+    base, unit = taken_apart(reading)
+    return _READERS[base]([_without_unit(word, unit) for word in words] if unit else words)
 
 
 def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:
@@ -130,12 +205,6 @@ def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:
         return best
     good = [f for f in formats if not np.isnan(read_words(list(words), f)).any()]
     return good[0] if good else best
-
-
-def looks_like_thousands(words: Sequence[str]) -> bool:
-    """Whether every comma is before exactly three digits, as in 1,234."""
-    with_comma = [word for word in words if "," in word]
-    return bool(with_comma) and all(re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+", w) for w in with_comma)
 
 
 def column_numbers(cells: Cells, reading: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

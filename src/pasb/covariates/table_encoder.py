@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -203,7 +202,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         there = [plan for plan in used if plan.name in known]
         columns = cells_by_column(frame, [plan.name for plan in there])
         for plan, cells in zip(there, columns, strict=True):
-            coded = with_decimal(plan, decimal).coded(cells, before)
+            if isinstance(plan, NumberPlan):
+                plan = plan.with_decimal(decimal)
+            coded = plan.coded(cells, before)
             if coded.problem:
                 problems.add(coded.problem)
                 continue
@@ -338,15 +339,6 @@ def ids_of(X: Any, choices: Choices) -> list[str]:
     columns = zip(names, cells_by_column(frame, names), strict=True)
     plans = [decide(name, cells, choices).plan for name, cells in columns]
     return [plan.name for plan in plans if isinstance(plan, LeftOut) and plan.reason == "id"]
-
-
-def with_decimal(plan: NumberPlan | CategoryPlan, decimal: str | None) -> NumberPlan | CategoryPlan:
-    """A plan that reads numbers with another decimal sign."""
-    if decimal is None or not isinstance(plan, NumberPlan):
-        return plan
-    if plan.reading not in ("point", "comma"):
-        return plan
-    return replace(plan, reading="comma" if decimal == "," else "point")
 
 
 def _check_names(names: list[str], choices: Choices, problems: Problems) -> None:
