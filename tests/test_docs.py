@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pasb.covariates.encoder_report import CATEGORIES, DAYS, LEFT_OUT, NUMBERS, TRUTHS
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -36,6 +38,26 @@ def test_the_two_commands_are_there():
     text = (ROOT / "README.md").read_text()
     assert "make demo" in text
     assert "make test" in text
+
+
+def test_the_first_screen_is_for_someone_with_a_messy_table():
+    """What, a picture, the two commands, and what becomes of a CSV; benchmarks come after it."""
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    first = "\n".join(lines[:40])
+    parts = (
+        "behind the scikit-learn interface",
+        "](docs/images/demo.png)",
+        "make demo",
+        "make test",
+        "$ pasb fit penguins-raw.csv --target Species",
+        *(f"\n{kind}" for kind in (NUMBERS, CATEGORIES, TRUTHS, DAYS, LEFT_OUT, "gaps")),
+        "held-out rows",
+        "$ pasb predict model.pasb",
+    )
+    at = [first.find(part) for part in parts]
+    assert min(at) >= 0, parts[at.index(-1)]
+    assert at == sorted(at)
+    assert "random forest" not in first
 
 
 @pytest.mark.parametrize(
