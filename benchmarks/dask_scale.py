@@ -32,7 +32,7 @@ from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRo
 from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
 from pasb.binary.t_link import logistic_link
 from pasb.covariates.part_scan import scaling_of, united
-from pasb.covariates.parts import Plan, cut
+from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.table_sources import ParquetSource
 from pasb.engines.workshop import LocalWorkshop, rows_of_a_part
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
@@ -73,7 +73,7 @@ def sums_of(workshop, path: Path, storage: str = "float64"):
     parts = cut(workshop.lengths(source), rows_of_a_part(sum(workshop.lengths(source))))
     look = united(workshop.looks(source, parts))
     scaling = scaling_of(look, None, "standard", source.names)
-    return workshop.sums(source, parts, Plan(look.labels, None, scaling, storage))
+    return workshop.sums(source, parts, PartPlan(look.labels, None, scaling, storage))
 
 
 def passes(arguments) -> None:

@@ -53,7 +53,7 @@ class GibbsInSteps(LogisticSampler):
 
     def draw_precisions(self, coef, keys, stick, alpha) -> None:
         """Precisions given the new coefficients."""
-        draw_precisions(coef, self.regression[1], keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, self.regression[1], keys.at(stick, purpose=PRECISIONS), alpha)
 
 
 class LatentFactor(GibbsInSteps):
@@ -89,7 +89,7 @@ class PrecisionShape(GibbsInSteps):
 
     def draw_precisions(self, coef, keys, stick, alpha):  # noqa: D102
         prior = self.prior._replace(shape=self.prior.shape - 0.5)
-        draw_precisions(coef, tuple(prior), keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, tuple(prior), keys.at(stick, purpose=PRECISIONS), alpha)
 
 
 class PrecisionRate(GibbsInSteps):
@@ -103,7 +103,7 @@ class NoJacobian(GibbsInSteps):
     """A stretch of all coefficients accepted without the Jacobian factor^n."""
 
     def draw_precisions(self, coef, keys, stick, alpha):  # noqa: D102
-        rng = np.random.default_rng(int(keys.at(stick, layer=99)))
+        rng = np.random.default_rng(int(keys.at(stick, purpose=99)))
         for _ in range(3):
             factor = np.exp(0.8 * rng.normal())
             gain = self.log_target(factor * coef) - self.log_target(coef)
@@ -185,7 +185,7 @@ class HypersInSteps(SoftplusSampler):
     turns = ("mass", "weight", "scale")
 
     def _draw_weights(self, own: Parameters, exposure: NDArray, keys: Keys, stick: int) -> None:
-        rng = np.random.default_rng(int(keys.at(stick, layer=99)))
+        rng = np.random.default_rng(int(keys.at(stick, purpose=99)))
         for turn in self.turns:
             getattr(self, f"draw_{turn}")(own, exposure, rng)
 

@@ -14,7 +14,7 @@ from pasb.numerics.rows import Rows, linear_predictors, padded
 from pasb.variates.scalar import stream_key
 from reproduction.peers.multinomial_logit_kernels import softmax_log_likelihood, softmax_sweep
 
-START = 3  # layer of the stream that the first coefficients are drawn from
+START = 3  # purpose of the stream that the first coefficients are drawn from
 
 
 @dataclass(frozen=True)

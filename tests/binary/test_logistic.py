@@ -140,7 +140,7 @@ def test_the_joint_distribution_test_sees_a_wrong_update(seed, monkeypatch):
     def wrong(*arguments):
         right(*arguments)
         gram, linear, scale, factor = arguments[1][4:8]
-        coef, key = arguments[-1], Keys(*arguments[-5:-2]).at(arguments[-2], layer=1)
+        coef, key = arguments[-1], Keys(*arguments[-5:-2]).at(arguments[-2], purpose=1)
         n = len(coef)
         return draw_from_precision(gram[:n, :n], 0.8 * linear[:n], key, scale, factor, coef)
 

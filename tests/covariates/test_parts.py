@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pasb.covariates.part_scan import PartError, class_factors, looked_at, scaling_of, united
-from pasb.covariates.parts import Plan, Raw, cut, digest_of, gathered, prepared, taken
+from pasb.covariates.parts import PartPlan, Raw, cut, digest_of, gathered, prepared, taken
 from pasb.covariates.scaling import Scaling
 from pasb.covariates.table_sources import ParquetSource, clean_labels
 from pasb.numerics.rows import Rows
@@ -65,7 +65,7 @@ def test_a_part_is_what_rows_are():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(300, 2)), rng.integers(0, 3, 300)
     weights = rng.choice([0.0, 1.0, 2.0], 300)
-    plan = Plan(np.arange(3), None, Scaling(np.zeros(2), np.ones(2)), "float64")
+    plan = PartPlan(np.arange(3), None, Scaling(np.zeros(2), np.ones(2)), "float64")
     part = prepared(Raw(X, y, weights), plan)
     used = weights > 0
     table = np.column_stack([np.ones(300), X])

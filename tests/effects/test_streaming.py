@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pasb.effects import streaming
-from pasb.effects.streaming import Groups, averages, of_each_row
+from pasb.effects.streaming import Grouping, averages, of_each_row
 from pasb.numerics.rows import BLOCK
 
 
@@ -30,7 +30,7 @@ def test_groups_and_weights(n_rows, seed):
     of_row = np.arange(n_rows) % 4 if n_rows > 4 else np.zeros(n_rows, dtype=np.int64)
     labels = [(k,) for k in np.unique(of_row)]
     weights = rng.random(n_rows) + 0.1
-    found = averages(evaluation(values), Groups(labels, of_row, weights), 5, 2)
+    found = averages(evaluation(values), Grouping(labels, of_row, weights), 5, 2)
     for group in range(len(labels)):
         own = of_row == group
         expected = np.average(values[..., own], axis=-1, weights=weights[own])

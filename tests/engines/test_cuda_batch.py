@@ -122,7 +122,7 @@ def test_a_stick_by_itself(engines):
     sticks = engines["sticks"]
     model = Softplus(n_experts=1, n_layers=1)
     problem = Problem(small_rows(6), model, "reverse", fixed_order=ORDER)
-    alone = sticks.StickBatch([sticks.Stick(problem, 2, 0b011)], 5, 1)
+    alone = sticks.StickBatch([sticks.StickOfProblem(problem, 2, 0b011)], 5, 1)
     alone.sweep(1)
     sweeper = Sweeper(problem)
     state = sweeper.start(Keys(5, 1, 0))

@@ -14,7 +14,7 @@ from pasb import SoftplusClassifier, datasets
 from pasb.binary import Softplus
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_annealing import N_SCRATCH, anneal
-from pasb.binary.softplus_plan import MOST_LEVELS, Plan
+from pasb.binary.softplus_plan import MOST_LEVELS, AnnealingPlan
 from pasb.binary.softplus_posterior import posterior_space
 from pasb.binary.softplus_standard import log_prior_and_likelihood, standard_of, take_standard
 from pasb.binary.stick_rows import stick_rows
@@ -50,7 +50,9 @@ class Rough(AnnealedEvidences):
             factor[n - 2 - n_experts * n_layers : n - 2] = 0.0
         shares = ((np.arange(N_LEAPS) + 0.5) / N_LEAPS) ** 2
         guess = 0.5 * ((5 * category + 3 * later) % 4)
-        return Plan(shares, np.zeros(N_LEAPS, np.int64), factor[None], np.array([0.5]), guess)
+        return AnnealingPlan(
+            shares, np.zeros(N_LEAPS, np.int64), factor[None], np.array([0.5]), guess
+        )
 
 
 class Paths(Sweeper):

@@ -37,19 +37,19 @@ def problems(n_chains=2):
 
 
 class OneBatch(ThreadEngine):
-    """All chains as one group, as on a GPU: a sweep of each in turn."""
+    """All chains as one team, as on a GPU: a sweep of each in turn."""
 
-    def groups(self, chains):
+    def teams(self, chains):
         return [list(chains)]
 
-    def begin(self, n_groups):
-        return super().begin(n_groups) and 1
+    def begin(self, n_teams):
+        return super().begin(n_teams) and 1
 
-    def advance(self, group, until, seconds=float("inf"), after_sweep=None):
+    def advance(self, team, until, seconds=float("inf"), after_sweep=None):
         stops = []
-        while not any(stops) and any(chain.n_done < until for chain in group):
-            least = min(chain.n_done for chain in group)
-            for chain in [chain for chain in group if chain.n_done == least]:
+        while not any(stops) and any(chain.n_done < until for chain in team):
+            least = min(chain.n_done for chain in team)
+            for chain in [chain for chain in team if chain.n_done == least]:
                 stop = None if after_sweep is None else lambda c: stops.append(after_sweep(c))
                 super().advance([chain], least + 1, after_sweep=stop)
 

@@ -77,8 +77,8 @@ def test_draws_depend_neither_on_threads_nor_on_slices(name, model, n_rows, sche
 
 
 @cases
-def test_a_group_stops_where_it_is_told(name, model, n_rows, schedule):
-    """After so many sweeps, or when `after_sweep` says so; each chain is in one group."""
+def test_a_team_stops_where_it_is_told(name, model, n_rows, schedule):
+    """After so many sweeps, or when `after_sweep` says so; each chain is in one team."""
     own, seen, n_sweeps = problems(model, n_rows), [], schedule.n_sweeps
 
     def stop(chain):
@@ -88,18 +88,18 @@ def test_a_group_stops_where_it_is_told(name, model, n_rows, schedule):
     with engine_of(name, 1) as engine:
         chains = engine.chains(own, Schedule(n_sweeps, 1, 1, 7))  # nothing is kept
         assert [chain.index for chain in chains] == [0, 1]
-        groups = engine.groups(chains)
-        assert sorted(chain.index for group in groups for chain in group) == [0, 1]
-        assert engine.begin(len(groups)) >= 1
-        for group in groups:
-            engine.advance(group, 1)
-            assert [chain.n_done for chain in group] == [1] * len(group)
-            engine.advance(group, 1)
-            assert [chain.n_done for chain in group] == [1] * len(group)
-            engine.advance(group, n_sweeps, after_sweep=stop)
-            assert {chain.n_done for chain in group} == {2}
-            assert seen[-len(group) :] == [chain.index for chain in group]
-            engine.fetch(group)
-            for chain in group:
+        teams = engine.teams(chains)
+        assert sorted(chain.index for team in teams for chain in team) == [0, 1]
+        assert engine.begin(len(teams)) >= 1
+        for team in teams:
+            engine.advance(team, 1)
+            assert [chain.n_done for chain in team] == [1] * len(team)
+            engine.advance(team, 1)
+            assert [chain.n_done for chain in team] == [1] * len(team)
+            engine.advance(team, n_sweeps, after_sweep=stop)
+            assert {chain.n_done for chain in team} == {2}
+            assert seen[-len(team) :] == [chain.index for chain in team]
+            engine.fetch(team)
+            for chain in team:
                 assert np.isfinite(chain.state.log_likelihood)
                 assert all(np.isfinite(values).all() for values in chain.state.parameters.values())

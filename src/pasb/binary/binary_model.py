@@ -45,10 +45,10 @@ class Keys(NamedTuple):
     chain: int
     sweep: int
 
-    def at(self, stick: Index, expert: Index = 0, layer: Index = 0) -> np.uint64:
-        """Key of the streams of one stick, expert and layer; rows are told apart later."""
+    def at(self, stick: Index, expert: Index = 0, purpose: Index = 0) -> np.uint64:
+        """Key of the streams of one stick, expert and purpose; rows are told apart later."""
         # Numba hands back a Python int, which it would then take for a signed one
-        return np.uint64(stream_key(self.seed, self.chain, self.sweep, stick, expert, layer))
+        return np.uint64(stream_key(self.seed, self.chain, self.sweep, stick, expert, purpose))
 
 
 class BinarySampler(ABC):

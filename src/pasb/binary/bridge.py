@@ -49,7 +49,7 @@ def bridge(regression, gaussian, roles, steps_and_leaps, forward, names, coef, w
     Forward, `coef` (padded) becomes the end of a path that begins with a draw from the
     approximation; else it is where a path ends, and stays as it is. The sums of `work` are
     those of `coef` in the end. The steps of a leap are up to twice as long as those of a
-    trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind, layer)`` tell the
+    trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind, purpose)`` tell the
     random numbers apart; kinds that follow `kind` are those of the leaps. The constant of the
     prior is left out.
     """
@@ -57,10 +57,10 @@ def bridge(regression, gaussian, roles, steps_and_leaps, forward, names, coef, w
     _, prior, _ = regression
     n_steps, n_leaps = steps_and_leaps
     n = unpacked(gaussian)[0].shape[0]
-    seed, chain, sweep, stick, kind, layer = names
+    seed, chain, sweep, stick, kind, purpose = names
     new_coef[n:] = 0.0
     if forward:
-        draw_narrow(gaussian, stream_key(seed, chain, sweep, stick, kind, layer), new_coef[:n])
+        draw_narrow(gaussian, stream_key(seed, chain, sweep, stick, kind, purpose), new_coef[:n])
     else:
         new_coef[:n] = coef[:n]
     if n_leaps == 0:
@@ -78,7 +78,7 @@ def bridge(regression, gaussian, roles, steps_and_leaps, forward, names, coef, w
         share = ((place + 0.5) / n_leaps) ** POWER
         log_weight += abs(share - before) * rest
         before = share
-        key = stream_key(seed, chain, sweep, stick, kind + 1 + leap, layer)
+        key = stream_key(seed, chain, sweep, stick, kind + 1 + leap, purpose)
         change_velocity(gaussian, key, 1.0 if leap == 0 else FRESH, vectors)
         kept[:4], kept[4], kept[5] = vectors[:4], new_coef, new_slope
         sums[:] = new_sums

@@ -129,7 +129,7 @@ class ChoiceSampler(BinarySampler):
         coef = np.zeros((self.rows.n_categories, self.rows.n_columns))
         for c, columns in enumerate(self.columns):
             own = np.empty(len(self.specific))
-            standard_normals(keys.at(c, layer=COEFFICIENTS), own)
+            standard_normals(keys.at(c, purpose=COEFFICIENTS), own)
             coef[c, columns[self.specific]] = own / np.sqrt(len(own))
         precision = np.full(coef.shape, self.prior.shape / self.prior.rate)
         return {"coef": coef, "precision": precision}
@@ -182,13 +182,13 @@ class ChoiceSampler(BinarySampler):
             left.append((category, factor, border, linear))
         generic = np.empty(len(k))
         last = self.rows.n_categories
-        standard_normals(keys.at(last, layer=COEFFICIENTS), generic)
+        standard_normals(keys.at(last, purpose=COEFFICIENTS), generic)
         if len(k):
             factor = np.linalg.cholesky(shared)
             generic = solve_triangular(factor, generic, lower=True, trans="T")
             generic += cho_solve((factor, True), towards)
         alpha = precision[0, self.columns[0][k]]
-        draw_precisions(generic, tuple(self.prior), keys.at(last, layer=PRECISIONS), alpha)
+        draw_precisions(generic, tuple(self.prior), keys.at(last, purpose=PRECISIONS), alpha)
         for c, columns in enumerate(self.columns):
             coef[c, columns[k]], precision[c, columns[k]] = generic, alpha
         for stick, (category, factor, border, linear) in enumerate(left):
@@ -214,7 +214,7 @@ class ChoiceSampler(BinarySampler):
         part, columns = self.parts[category], self.columns[category]
         coef, n = parameters["coef"][category, columns], len(columns)
         with part.space() as space:
-            key = keys.at(stick, layer=LATENTS)
+            key = keys.at(stick, purpose=LATENTS)
             row_half(part.table, space.work, roles, key, coef)
             lower, linear = np.tril(space.work[4][:n, :n]), space.work[5][:n].copy()
         return lower + np.tril(lower, -1).T, linear
@@ -223,10 +223,10 @@ class ChoiceSampler(BinarySampler):
         """Draw the specific coefficients of a stick, and their precisions."""
         factor, pull = normal
         noise = np.empty(len(self.specific))
-        standard_normals(keys.at(stick, layer=COEFFICIENTS), noise)
+        standard_normals(keys.at(stick, purpose=COEFFICIENTS), noise)
         drawn = solve_triangular(factor, noise, lower=True, trans="T")
         drawn += cho_solve((factor, True), pull)
-        self.adopt(parameters, category, drawn, keys.at(stick, layer=PRECISIONS))
+        self.adopt(parameters, category, drawn, keys.at(stick, purpose=PRECISIONS))
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         own = {

@@ -250,8 +250,8 @@ def _generator(key: int | np.uint64) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=int(key)))
 
 
-def _rng(keys: Keys, stick: Index, layer: Index) -> np.random.Generator:
-    return _generator(keys.at(stick, layer=layer))
+def _rng(keys: Keys, stick: Index, purpose: Index) -> np.random.Generator:
+    return _generator(keys.at(stick, purpose=purpose))
 
 
 def _as_arrays(model: CustomBinary, parameters: object, origin: str) -> Parameters:

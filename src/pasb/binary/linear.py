@@ -42,7 +42,7 @@ from pasb.binary.wide import is_wide
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
 
-SHRINKAGE = np.int64(17)  # layer of the stream
+SHRINKAGE = np.int64(17)  # purpose of the stream
 
 # mypy: disable-error-code="call-arg"
 
@@ -196,7 +196,7 @@ class LinearSampler(PrecisionSampler, Approximable):
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
-            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, purpose=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
         parameters = {"coef": coef, "precision": np.tile(self.prior.start(shape[1]), (shape[0], 1))}
         if self.shrinks:
@@ -247,22 +247,22 @@ class LinearSampler(PrecisionSampler, Approximable):
     ) -> None:
         """What comes after the Gibbs step of an update, in the same work space."""
         if self.n_stretches > 0:
-            key = keys.at(stick, layer=STRETCH)
+            key = keys.at(stick, purpose=STRETCH)
             vectors = space.work[-1], space.pair[0]
             accepted = stretch(regression, *vectors, roles, self.n_stretches, key, coef)
             self.add_counts(self.n_stretches, accepted)
-        draw_precisions(coef, regression[1], keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, regression[1], keys.at(stick, purpose=PRECISIONS), alpha)
 
     def draw_shrinkage(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
         """Rates of a horseshoe given the coefficients and precisions of a category on a stick."""
-        key, scale = keys.at(stick, layer=SHRINKAGE), self.prior.horseshoe_scale
+        key, scale = keys.at(stick, purpose=SHRINKAGE), self.prior.horseshoe_scale
         own = [parameters[name][category] for name in ("rate", "precision", "shrinkage")]
         draw_shrinkage(parameters["coef"][category], self.prior.kind, scale, key, *own)
         self.rates[category] = parameters["rate"][category]
 
     def draw_horseshoe(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:
         """Rates of a horseshoe from their prior."""
-        key, scale = keys.at(stick, layer=SHRINKAGE), self.prior.horseshoe_scale
+        key, scale = keys.at(stick, purpose=SHRINKAGE), self.prior.horseshoe_scale
         own = [parameters[name][category] for name in ("rate", "shrinkage")]
         draw_horseshoe(self.prior.kind, scale, key, *own)
         self.rates[category] = parameters["rate"][category]
@@ -275,14 +275,14 @@ class LinearSampler(PrecisionSampler, Approximable):
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         coef, alpha = parameters["coef"][category], parameters["precision"][category]
-        standard_normals(keys.at(stick, layer=COEFFICIENTS), coef)
+        standard_normals(keys.at(stick, purpose=COEFFICIENTS), coef)
         if self.shrinks:
             self.draw_horseshoe(parameters, category, stick, keys)
         # the conditional given no coefficient at all
         prior = type(self.prior)(*self.regression_of(category)[1])
         nothing = prior._replace(shape=prior.shape - 0.5)
         centre = prior.location if isinstance(prior, ColumnPriors) else np.zeros_like(coef)
-        draw_precisions(centre, tuple(nothing), keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(centre, tuple(nothing), keys.at(stick, purpose=PRECISIONS), alpha)
         coef /= np.sqrt(alpha)
         coef += centre
 

@@ -91,8 +91,8 @@ class LogisticSampler(LinearSampler):
         with self.space() as space:
             regression = self.regression_of(category)
             if self.is_wide:
-                latents_alone(self.table, space.work, roles, keys.at(stick, layer=LATENTS), coef)
-                key = keys.at(stick, layer=COEFFICIENTS)
+                latents_alone(self.table, space.work, roles, keys.at(stick, purpose=LATENTS), coef)
+                key = keys.at(stick, purpose=COEFFICIENTS)
                 drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)
             else:
                 drawn = gibbs_step(regression, space.work, roles, alpha, *keys, stick, coef)

@@ -43,7 +43,7 @@ from pasb.binary.linear_kernels import LATENTS, present_predictors
 from pasb.binary.logistic_kernels import draw_latents, sum_logs_of
 from pasb.numerics.rows import Rows, linear_predictors, padded, unblocked, weighted_gram
 
-PERSONS = np.int64(23)  # layer of the stream
+PERSONS = np.int64(23)  # purpose of the stream
 LEAST_DEVIATION = 1e-100  # its square is not zero
 
 # mypy: disable-error-code="call-arg"
@@ -184,7 +184,7 @@ class PanelSampler(ChoiceSampler):
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         n = self.rows.n_categories
-        rng = np.random.default_rng(keys.at(n, layer=PERSONS))
+        rng = np.random.default_rng(keys.at(n, purpose=PERSONS))
         deviation = self.model.person_scale * rng.uniform(0.25, 1, n)
         effect = deviation[:, None] * rng.standard_normal((n, self.model.n_persons))
         own = {"effect": effect, "deviation": deviation, "fresh": rng.random(n)}
@@ -201,7 +201,7 @@ class PanelSampler(ChoiceSampler):
             padded_coef[:n] = coef
             present_predictors(blocks, bounds, roles, padded_coef, latents)
             latents[:n_rows] += parameters["effect"][category, self.person]
-            key = keys.at(stick, layer=LATENTS)
+            key = keys.at(stick, purpose=LATENTS)
             draw_latents(weights, bounds, roles, key, latents, linear_weights, used)
             weighted_gram(blocks, latents, linear_weights, used, scratch, gram, linear)
             w, k = latents[:n_rows], linear_weights[:n_rows]
@@ -220,7 +220,7 @@ class PanelSampler(ChoiceSampler):
     def _draw(self, parameters, category, stick, normal, keys) -> None:
         """Also the intercepts, and their deviation."""
         super()._draw(parameters, category, stick, normal, keys)
-        rng = np.random.default_rng(keys.at(stick, layer=PERSONS))
+        rng = np.random.default_rng(keys.at(stick, purpose=PERSONS))
         sums = self._sums_of[category]
         left = sums.linear - sums.moment @ parameters["coef"][category, self.columns[category]]
         precision = self._precision(parameters, category)
@@ -258,7 +258,7 @@ class PanelSampler(ChoiceSampler):
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         super().draw_prior(parameters, category, stick, keys)
-        rng = np.random.default_rng(keys.at(stick, layer=PERSONS))
+        rng = np.random.default_rng(keys.at(stick, purpose=PERSONS))
         model = self.model
         deviation = model.person_scale * abs(rng.standard_t(model.person_df))
         parameters["deviation"][category] = deviation

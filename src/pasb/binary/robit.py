@@ -118,8 +118,8 @@ class RobitSampler(LinearSampler):
             regression = self.regression_of(category)
             if self.is_wide:
                 task = self.table, space.work, self.link[0], roles
-                latents_alone(*task, keys.at(stick, layer=LATENTS), coef)
-                key = keys.at(stick, layer=COEFFICIENTS)
+                latents_alone(*task, keys.at(stick, purpose=LATENTS), coef)
+                key = keys.at(stick, purpose=COEFFICIENTS)
                 drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)
             else:
                 drawn = gibbs_step(regression, space.work, roles, alpha, *keys, stick, coef)

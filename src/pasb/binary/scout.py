@@ -42,7 +42,7 @@ GAP, N_BRIDGES = 0.3, 12  # between the median log-weights of bridges there and 
 CLOSE = 1.0  # the gap without leaps at which the first approximation is good enough
 
 ZERO = np.int64(0)
-# layers of the stream, and kinds
+# purposes of the stream, and kinds
 SCOUT, THERE, BACK = np.int64(13), np.int64(14), np.int64(15)
 WANDER, START = np.int64(0), np.int64(1)
 

@@ -118,7 +118,8 @@ def anneal(rows, prior, work, plan, forward, key, scratch, position):
     rows, prior, work : tuple
         See `pasb.binary.softplus_standard.log_prior_and_likelihood`.
     plan : tuple
-        ``shares``, ``knots``, ``factors`` and ``steps`` of a `pasb.binary.softplus_plan.Plan`.
+        ``shares``, ``knots``, ``factors`` and ``steps`` of an
+        `pasb.binary.softplus_plan.AnnealingPlan`.
     forward : bool
     key : uint64
     scratch : array of shape (N_SCRATCH, n)

@@ -218,10 +218,10 @@ def update_expert(rows, work, weights, precision, keys, stick, expert, coef, sum
     padded_coef[:, :n] = coef
     q[0] = weights[0]  # the shape of the top layer, the same in every row
     for t in range(n_layers):
-        layer = (np.int64(t) + 1) * KINDS
+        base = (np.int64(t) + 1) * KINDS
         frozen, some_steep = row_half(rows, work, weights, keys, stick, expert, t)
         n_frozen += frozen
-        noise = stream_key(*keys, stick, expert, layer + COEFFICIENTS)
+        noise = stream_key(*keys, stick, expert, base + COEFFICIENTS)
         if not centre_half(work, precision[t], noise, coef[t]) or some_steep:
             n_qr += 1
             draw_by_rows(rows, work, precision[t], keys, stick, expert, t, noise, coef[t])

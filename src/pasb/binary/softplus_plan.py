@@ -36,7 +36,7 @@ LEVELS_A_KNOT = 2  # share one metric
 MOST_INFORMATION = 50.0  # of a weight by its prior
 
 
-class Plan(NamedTuple):
+class AnnealingPlan(NamedTuple):
     """How to go from the prior to the posterior.
 
     Attributes
@@ -70,7 +70,7 @@ def make_plan(
     work,
     draw_prior: Callable[[int], NDArray[np.float64]],
     rng: np.random.Generator,
-) -> Plan | None:
+) -> AnnealingPlan | None:
     """Send a population from the prior to the posterior; None if it is too far.
 
     Parameters
@@ -139,7 +139,7 @@ def next_share(
     return share + float(np.exp(low))
 
 
-def plan_of(levels, factors, steps, log_evidence: float) -> Plan:
+def plan_of(levels, factors, steps, log_evidence: float) -> AnnealingPlan:
     """Leaps spread evenly over the levels, evenly within each."""
     n_levels = len(factors)
     at_a_level = max(1, round(LEAPS_OF_PATH * n_levels))
@@ -148,7 +148,7 @@ def plan_of(levels, factors, steps, log_evidence: float) -> Plan:
     # the last level has a knot of its own, whatever their number
     of_level = (np.arange(n_levels) + (n_levels - 1) % LEVELS_A_KNOT) // LEVELS_A_KNOT
     first = np.searchsorted(of_level, np.arange(of_level[-1] + 1), side="right") - 1
-    return Plan(
+    return AnnealingPlan(
         shares,
         np.repeat(of_level, at_a_level).astype(np.int64),
         np.ascontiguousarray(factors[first]),

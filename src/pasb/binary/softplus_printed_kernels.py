@@ -149,13 +149,13 @@ def update_expert(rows, work, weight, precision, keys, stick, expert, coef, coun
     padded_coef[:, :n] = coef
     q[0] = weight  # the shape of the top layer, the same in every row
     for t in range(n_layers):
-        layer = (np.int64(t) + 1) * KINDS
+        base = (np.int64(t) + 1) * KINDS
         frozen, some_steep = row_half(rows, work, keys, stick, expert, t, counts)
         n_frozen += frozen
-        noise = stream_key(*keys, stick, expert, layer + COEFFICIENTS)
+        noise = stream_key(*keys, stick, expert, base + COEFFICIENTS)
         if not centre_half(work, precision[t], noise, coef[t]) or some_steep:
             n_qr += 1
-            key = stream_key(*keys, stick, expert, layer + LATENTS)
+            key = stream_key(*keys, stick, expert, base + LATENTS)
             draw_by_rows(rows, work, precision[t], key, t, noise, coef[t], counts)
         coef[t] += work[8]
         padded_coef[t, :n] = coef[t]
@@ -173,9 +173,9 @@ def row_half(rows, work, keys, stick, expert, t, counts):
     blocks, labels, used = rows
     _, log_q, thetas, scratch, gram, linear, _, _, _, padded_coef, psi, _, q = work
     n_layers = psi.shape[0]
-    layer = (np.int64(t) + 1) * KINDS
-    key = stream_key(*keys, stick, expert, layer + LATENTS)
-    tables = stream_key(*keys, stick, expert, layer + TABLES)
+    base = (np.int64(t) + 1) * KINDS
+    key = stream_key(*keys, stick, expert, base + LATENTS)
+    tables = stream_key(*keys, stick, expert, base + TABLES)
     row_weights, shares = q[n_layers], q[n_layers + 1]
     n_frozen = 0
     some_steep = False

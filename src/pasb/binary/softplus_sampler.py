@@ -79,7 +79,7 @@ class SoftplusSampler(PrecisionSampler):
         n_categories, (n_experts, n_layers, n) = self.rows.n_categories, self.size
         coef = np.empty((n_categories, n_experts * n_layers * n))
         for s in range(n_categories):
-            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, purpose=COEFFICIENTS), coef[s])
         full = (n_categories, *self.size)
         rate = self.model.first_rate
         precision = self.shape / rate if self.ard else float(self.model.precision)

@@ -61,7 +61,7 @@ from pasb.sticks import IMPUTED
 
 N_STRETCHES = 4
 AT_ONCE = 256  # columns; the coefficients that are drawn together
-TOGETHER, CHOICE = np.int64(4), np.int64(5)  # layers of the stream, after the others'
+TOGETHER, CHOICE = np.int64(4), np.int64(5)  # purposes of the stream, after the others'
 
 # mypy: disable-error-code="call-arg"
 
@@ -193,7 +193,7 @@ class SupportVectorSampler(PrecisionSampler):
         shape = (self.rows.n_categories, self.rows.n_columns)
         coef = np.empty(shape)
         for s in range(shape[0]):
-            standard_normals(keys.at(s, layer=COEFFICIENTS), coef[s])
+            standard_normals(keys.at(s, purpose=COEFFICIENTS), coef[s])
         coef /= np.sqrt(shape[1])
         if self.inclusion is not None:
             coef[:, 1:] = 0.0
@@ -221,16 +221,16 @@ class SupportVectorSampler(PrecisionSampler):
         rows, (pull, linear_weights, used) = self.rows, latents
         eta = self._predictors(coef, category)
         if IMPUTED not in roles:  # labels are imputed by the other model
-            key = keys.at(stick, layer=STRETCH)
+            key = keys.at(stick, purpose=STRETCH)
             task = (eta, (rows.weights, rows.bounds), roles, self.precision_prior[:3], N_STRETCHES)
             accepted = stretch_with_precisions(*task, key, coef, alpha)
             self.add_counts(N_STRETCHES, accepted)
             eta = self._predictors(coef, category)
         n_cut = draw_latents(
-            eta, rows.weights, rows.bounds, roles, keys.at(stick, layer=LATENTS), *latents
+            eta, rows.weights, rows.bounds, roles, keys.at(stick, purpose=LATENTS), *latents
         )
         self.count("cut_latents", n_cut)
-        key = keys.at(stick, layer=COEFFICIENTS)
+        key = keys.at(stick, purpose=COEFFICIENTS)
         if self.inclusion is None:
             step = dense_step(rows.blocks, *latents, *work, alpha, key, coef)
             self.count("qr_fallbacks", not step)
@@ -243,22 +243,22 @@ class SupportVectorSampler(PrecisionSampler):
                 rows.blocks,
                 *latents,
                 alpha,
-                keys.at(stick, layer=CHOICE),
-                keys.at(stick, layer=TOGETHER),
+                keys.at(stick, purpose=CHOICE),
+                keys.at(stick, purpose=TOGETHER),
                 *columns,
                 *work,
                 coef,
             )
             self.count("skipped_joint_draws", not together)
-        draw_precisions(coef, *self.precision_prior[:3], keys.at(stick, layer=PRECISIONS), alpha)
+        draw_precisions(coef, *self.precision_prior[:3], keys.at(stick, purpose=PRECISIONS), alpha)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         inclusion = 1.0 if self.inclusion is None else self.inclusion
         draw_prior(
             inclusion,
             *self.precision_prior[:3],
-            keys.at(stick, layer=COEFFICIENTS),
-            keys.at(stick, layer=PRECISIONS),
+            keys.at(stick, purpose=COEFFICIENTS),
+            keys.at(stick, purpose=PRECISIONS),
             parameters["coef"][category],
             parameters["precision"][category],
         )

@@ -47,7 +47,7 @@ ENOUGH = 0.85
 N_TRIALS = 4  # trajectories by which that is judged
 N_LEADING, MANY_STEPS = 3, 8  # those that lead from the mode to where they start
 ZERO = np.int64(0)
-PROBE = np.int64(11)  # layer of the stream
+PROBE = np.int64(11)  # purpose of the stream
 
 # mypy: disable-error-code="call-arg"
 

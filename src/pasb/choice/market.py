@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.classifiers.choice_classifier import StickChoiceClassifier
 from pasb.covariates.choice_data import ChoiceData
-from pasb.effects.streaming import Evaluation, Groups, averages
+from pasb.effects.streaming import Evaluation, Grouping, averages
 from pasb.effects.tidy import reduced, table_of
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.tails import tails_of
@@ -110,10 +110,10 @@ class Market:
             raise ValueError(f"{alternative!r} is not among the alternatives: {listed}")
         return self.labels.index(alternative)
 
-    def _groups(self, by: Any, weights: ArrayLike | None) -> tuple[list[str], Groups]:
+    def _groups(self, by: Any, weights: ArrayLike | None) -> tuple[list[str], Grouping]:
         n = len(self.now.inner)
         names, columns = self._columns(by, n)
-        return names, Groups.of(names, columns, weights, n)
+        return names, Grouping.of(names, columns, weights, n)
 
     def _columns(self, by: Any, n: int) -> tuple[list[str], list[list]]:
         if by is None:
@@ -136,7 +136,7 @@ class Market:
             raise ValueError(f"by: there is no column {name!r}")
         return list(self.source[name])
 
-    def among(self, rows: NDArray[np.bool_]) -> Groups:
+    def among(self, rows: NDArray[np.bool_]) -> Grouping:
         """The groups, where only some of the choices count."""
         groups = self.groups._replace(weights=self.groups.weights * rows)
         empty = groups.totals == 0
@@ -163,7 +163,7 @@ class Market:
         return evaluate
 
     def means(
-        self, versions: Sequence[Version], measure: Measure, groups: Groups | None = None
+        self, versions: Sequence[Version], measure: Measure, groups: Grouping | None = None
     ) -> NDArray[np.float64]:
         """Averages over the choices of each group, (groups, draws, quantities, classes)."""
         evaluate = self.evaluation(versions, measure)

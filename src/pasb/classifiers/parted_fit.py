@@ -14,7 +14,7 @@ from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource, is_dask
 from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
-from pasb.covariates.parts import Plan, cut
+from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.prior_scale import MOST_ROWS
 from pasb.covariates.table_sources import ArraySource, ParquetSource, TableSource
 from pasb.engines.parted import PartedEngine, check_problem
@@ -103,7 +103,7 @@ class PartedFit(StickClassifier):
         n_columns = len(source.names) + 1
         check_room(model, n_columns, len(self.classes_), n_chains, self._lengths()[1])
         phase("making blocks of rows")
-        plan = Plan(self.classes_, factors, self._scaling, row_blocks.storage)
+        plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage)
         row_sums = workshop.sums(source, parts, plan)
         return self._problems_of(row_sums), self._schedule(self._run_seed())
 

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from pasb.covariates.cells import GAPS_OF_NUMBERS, Cells
 from pasb.covariates.column_plans import (
     CategoryPlan,
+    ColumnPlan,
     LeftOut,
     NumberPlan,
-    Plan,
     gaps_found,
     same_number,
 )
@@ -72,7 +72,7 @@ class Choices(NamedTuple):
 class Decision(NamedTuple):
     """What becomes of a column, or why nothing can; and what is worth a word."""
 
-    plan: Plan | None
+    plan: ColumnPlan | None
     problem: str = ""
     remark: str = ""
 

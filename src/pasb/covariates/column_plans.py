@@ -259,18 +259,18 @@ class LeftOut:
         return self
 
 
-Plan = NumberPlan | CategoryPlan | LeftOut
+ColumnPlan = NumberPlan | CategoryPlan | LeftOut
 _KINDS: dict[str, Any] = {plan.kind: plan for plan in (NumberPlan, CategoryPlan, LeftOut)}
 
 
-def to_json(plan: Plan) -> dict[str, Any]:
+def to_json(plan: ColumnPlan) -> dict[str, Any]:
     """A plan as JSON."""
     content = asdict(plan)
     lists = {key: list(value) for key, value in content.items() if isinstance(value, tuple)}
     return {"kind": plan.kind, **content, **lists}
 
 
-def from_json(stored: Any) -> Plan:
+def from_json(stored: Any) -> ColumnPlan:
     """A plan from JSON of unknown origin; ValueError for what is none."""
     _check(isinstance(stored, dict) and isinstance(stored.get("kind"), str))
     _check(stored["kind"] in _KINDS)

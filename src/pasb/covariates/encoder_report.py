@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pasb.covariates.column_planning import FEW_INTEGERS, ROW_NUMBERS
-from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan, Plan
+from pasb.covariates.column_plans import CategoryPlan, ColumnPlan, LeftOut, NumberPlan
 from pasb.covariates.readings import DATES, taken_apart
 from pasb.covariates.tables import count, listed
 
@@ -27,7 +27,7 @@ _ASKED = (
 )
 
 
-def report_rows(plans: Sequence[Plan], remarks: Mapping[str, str]) -> list[tuple[str, str]]:
+def report_rows(plans: Sequence[ColumnPlan], remarks: Mapping[str, str]) -> list[tuple[str, str]]:
     """Pairs of a kind and its columns.
 
     Parameters
@@ -54,7 +54,7 @@ def report_rows(plans: Sequence[Plan], remarks: Mapping[str, str]) -> list[tuple
     return rows
 
 
-def _described(plan: Plan, remark: str) -> tuple[str, list[str]]:
+def _described(plan: ColumnPlan, remark: str) -> tuple[str, list[str]]:
     """The kind of a column as readers call it, and what to say about it."""
     more = [remark] if remark and remark != FEW_INTEGERS else []
     if isinstance(plan, LeftOut):

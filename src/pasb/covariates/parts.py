@@ -23,7 +23,7 @@ from pasb.numerics.rows import BLOCK, Rows, blocked, sorting
 ROWS_OF_A_PART = 2**16
 
 
-class Segment(NamedTuple):
+class PieceRange(NamedTuple):
     """Rows `start` to `stop` of a piece."""
 
     piece: int
@@ -31,16 +31,16 @@ class Segment(NamedTuple):
     stop: int
 
 
-def cut(lengths: Sequence[int], size: int = ROWS_OF_A_PART) -> list[list[Segment]]:
+def cut(lengths: Sequence[int], size: int = ROWS_OF_A_PART) -> list[list[PieceRange]]:
     """Cut pieces of these lengths into parts.
 
     Examples
     --------
     >>> cut([3, 0, 5], size=4)
-    [[Segment(piece=0, start=0, stop=3), Segment(piece=2, start=0, stop=1)],
-     [Segment(piece=2, start=1, stop=5)]]
+    [[PieceRange(piece=0, start=0, stop=3), PieceRange(piece=2, start=0, stop=1)],
+     [PieceRange(piece=2, start=1, stop=5)]]
     """
-    parts: list[list[Segment]] = []
+    parts: list[list[PieceRange]] = []
     room = 0
     for piece, length in enumerate(lengths):
         start = 0
@@ -49,7 +49,7 @@ def cut(lengths: Sequence[int], size: int = ROWS_OF_A_PART) -> list[list[Segment
                 parts.append([])
                 room = size
             stop = min(length, start + room)
-            parts[-1].append(Segment(piece, start, stop))
+            parts[-1].append(PieceRange(piece, start, stop))
             room -= stop - start
             start = stop
     return parts
@@ -85,14 +85,14 @@ class Raw(NamedTuple):
         )
 
 
-def gathered(segments: Sequence[Segment], raws: Sequence[Raw]) -> Raw:
-    """The rows of a part, from the pieces of its segments."""
+def gathered(ranges: Sequence[PieceRange], raws: Sequence[Raw]) -> Raw:
+    """The rows of a part, from the pieces it is cut from."""
     return Raw.joined(
-        [raw.rows(one.start, one.stop) for one, raw in zip(segments, raws, strict=True)]
+        [raw.rows(one.start, one.stop) for one, raw in zip(ranges, raws, strict=True)]
     )
 
 
-class Plan(NamedTuple):
+class PartPlan(NamedTuple):
     """What turns rows as they were read into those of a model.
 
     Attributes
@@ -151,7 +151,7 @@ def _own(array: NDArray) -> NDArray:
     return array if array.flags.writeable else array.copy()
 
 
-def prepared(raw: Raw, plan: Plan) -> Part:
+def prepared(raw: Raw, plan: PartPlan) -> Part:
     """A part as the model sees it; rows of weight zero are left out."""
     categories = np.searchsorted(plan.classes, raw.labels)
     weights = raw.row_weights

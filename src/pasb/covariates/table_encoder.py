@@ -16,9 +16,9 @@ from pasb.covariates.column_planning import Choices, decide
 from pasb.covariates.column_plans import (
     Assumed,
     CategoryPlan,
+    ColumnPlan,
     LeftOut,
     NumberPlan,
-    Plan,
 )
 from pasb.covariates.encoder_choices import choices_of
 from pasb.covariates.encoder_report import report_rows
@@ -142,7 +142,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         frame = self._frame(X, reset=True)
         names, problems = list(frame.columns), Problems("X")
         _check_names(names, choices, problems)
-        plans: list[Plan] = []
+        plans: list[ColumnPlan] = []
         self.remarks_: dict[str, str] = {}
         for name, cells in zip(names, cells_by_column(frame, names), strict=True):
             plan, problem, remark = decide(name, cells, choices)

@@ -6,7 +6,7 @@ import difflib
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class CatalogEntry(NamedTuple):
     """Description and citation of one data set."""
 
     description: str
@@ -23,29 +23,29 @@ _STATLOG = (
 )
 
 # In the order of the paper's tables, then the two sets that only its figures show.
-ENTRIES: dict[str, Entry] = {
-    "square": Entry(
+ENTRIES: dict[str, CatalogEntry] = {
+    "square": CatalogEntry(
         "Two rectangles side by side within a square frame; generated. Category 1 is the frame, "
         "2 the left and 3 the right rectangle. 420 rows, 2 covariates, 3 classes in the paper. "
         "The size is stated there; the geometry and the class sizes (220, 100, 100) were "
         "estimated from its Figure 2.",
         _PAPER,
     ),
-    "iris": Entry(
+    "iris": CatalogEntry(
         "Sepal and petal measurements, in cm, of three species of iris, as in Fisher's table. "
         "150 rows, 4 covariates, 3 classes of 50. The copy in the UCI repository differs in "
         "three cells of rows 35 and 38.",
         "R. A. Fisher (1936). The use of multiple measurements in taxonomic problems. Annals of "
         "Eugenics 7(2), 179-188.",
     ),
-    "wine": Entry(
+    "wine": CatalogEntry(
         "Chemical analysis of wines from three cultivars grown in one region of Italy. 178 rows, "
         "13 covariates, 3 classes (59, 71, 48). Donor S. Aeberhard, 1991.",
         "M. Forina et al. (1991). PARVUS: an extendible package for data exploration, "
         "classification and correlation. Institute of Pharmaceutical and Food Analysis and "
         "Technologies, Genoa. UCI Machine Learning Repository, Wine.",
     ),
-    "glass": Entry(
+    "glass": CatalogEntry(
         "Refractive index and oxide content of glass splinters. 214 rows, 9 covariates, 6 classes: "
         "1 and 2 building windows (float processed or not), 3 vehicle windows (float processed), "
         "5 containers, 6 tableware, 7 headlamps; code 4 does not occur. Counts 70, 76, 17, 13, 9, "
@@ -53,7 +53,7 @@ ENTRIES: dict[str, Entry] = {
         "B. German (1987). Glass Identification. Home Office Forensic Science Service. UCI "
         "Machine Learning Repository.",
     ),
-    "vehicle": Entry(
+    "vehicle": CatalogEntry(
         "Shape measurements of the silhouettes of four vehicles: opel, saab (both cars), bus and "
         "van. 846 rows, 18 covariates, 4 classes (212, 217, 218, 199). The paper calls its split "
         "592/254 predefined, but no published split of that size is known, and 592 is 0.7 times "
@@ -63,14 +63,14 @@ ENTRIES: dict[str, Entry] = {
         "TIRM-87-018, Turing Institute, Glasgow. Data by P. Mowforth and B. Shepherd, Turing "
         "Institute, Glasgow; Statlog and UCI Machine Learning Repository, Vehicle Silhouettes.",
     ),
-    "waveform": Entry(
+    "waveform": CatalogEntry(
         "Breiman's waveforms: each of 3 classes mixes two of three triangular waves, plus noise; "
         "generated. 5000 rows, 21 covariates in the paper, which used the UCI sample; a fresh "
         "sample is the same experiment. The least possible error is about 14 %.",
         "L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). Classification and "
         "Regression Trees. Wadsworth.",
     ),
-    "segment": Entry(
+    "segment": CatalogEntry(
         "Patches of 3 x 3 pixels from seven outdoor images. 2310 rows, 19 covariates, 7 classes "
         "of 330; Statlog codes brickface 1, sky 2, foliage 3, cement 4, window 5, path 6, grass "
         "7. The covariate region_pixel_count is constant. 224 rows duplicate an earlier row, as "
@@ -78,7 +78,7 @@ ENTRIES: dict[str, Entry] = {
         "Vision Group, University of Massachusetts (1990). Image Segmentation. UCI Machine "
         "Learning Repository and Statlog. " + _STATLOG,
     ),
-    "satimage": Entry(
+    "satimage": CatalogEntry(
         "Landsat images: four spectral bands of the nine pixels of a 3 x 3 neighbourhood. 6435 "
         "rows, 36 covariates, 6 classes: 1 red soil, 2 cotton crop, 3 grey soil, 4 damp grey soil, "
         "5 soil with vegetation stubble, 7 very damp grey soil; code 6 does not occur. Predefined "
@@ -88,14 +88,14 @@ ENTRIES: dict[str, Entry] = {
         "the Australian Centre for Remote Sensing. UCI Machine Learning Repository and Statlog. "
         + _STATLOG,
     ),
-    "square101": Entry(
+    "square101": CatalogEntry(
         "A square of 100 unit squares within a frame: 101 classes in the plane; generated. "
         "Category 1 is the frame; 2 to 101 are the unit squares, numbered in an inward clockwise "
         "spiral from the bottom left. 8000 rows, 2 covariates in the paper. Shapes and size are "
         "stated there, the numbering was read from its Figure 3(a).",
         _PAPER,
     ),
-    "swiss_roll": Entry(
+    "swiss_roll": CatalogEntry(
         "Two spiral arms in the plane, one a class; generated. 2 covariates. All constants were "
         "read by eye from the paper's Figure 6; the size is not stated there, 800 is a choice.",
         _PAPER,

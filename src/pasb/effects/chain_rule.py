@@ -33,7 +33,7 @@ from pasb.binary.softplus_link import (
     log_weights,
 )
 from pasb.effects.altered_rows import AlteredRows
-from pasb.effects.streaming import Evaluation, Groups, summed
+from pasb.effects.streaming import Evaluation, Grouping, summed
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
 from pasb.numerics.vector import vector_exp, vector_log, vector_softplus
@@ -244,7 +244,7 @@ def average_slopes(
     rows: AlteredRows,
     predictor: Predictor,
     variables: Sequence[str],
-    groups: Groups,
+    groups: Grouping,
     n_threads: int,
 ) -> NDArray[np.float64]:
     """Averages of slopes over the rows of each group, (groups, draws, covariates, classes)."""

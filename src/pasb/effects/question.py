@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.effects.altered_rows import Changes, check_known
 from pasb.effects.members import members_of, one_after_another
-from pasb.effects.streaming import Evaluation, Groups, averages, of_each_row
+from pasb.effects.streaming import Evaluation, Grouping, averages, of_each_row
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
 from pasb.posterior.frames import native_frame
 from pasb.posterior.tails import tails_of
@@ -53,12 +53,12 @@ class Question:
         if draws and self.groups is None:
             raise ValueError("draws=True needs averages: pass by=True or columns to group by")
 
-    def _groups(self, weights: ArrayLike | None) -> Groups:
+    def _groups(self, weights: ArrayLike | None) -> Grouping:
         if self.by is True:
             self.by = []
         self.rows.check_columns(self.by, "by")
         columns = [self.rows.column(name).tolist() for name in self.by]
-        return Groups.of(self.by, columns, weights, len(self.rows))
+        return Grouping.of(self.by, columns, weights, len(self.rows))
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""

@@ -27,7 +27,7 @@ Evaluation = Callable[[slice], Iterator[tuple[slice, NDArray[np.float64]]]]
 """From rows to (draws, quantities (draws, measures, classes, rows padded)), draws in turn."""
 
 
-class Groups(NamedTuple):
+class Grouping(NamedTuple):
     """Which rows are averaged together, and how much each counts.
 
     Attributes
@@ -45,7 +45,7 @@ class Groups(NamedTuple):
     @classmethod
     def of(
         cls, names: Sequence[str], columns: Sequence[list], weights: ArrayLike | None, n_rows: int
-    ) -> Groups:
+    ) -> Grouping:
         """Rows with the same values in some columns; all rows together if there are none."""
         own = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
         if own.shape != (n_rows,) or not (own >= 0).all() or not own.any():
@@ -85,7 +85,7 @@ def of_variants(rows: AlteredRows, predictor: Predictor, variants: Sequence[Chan
 
 
 def averages(
-    evaluate: Evaluation, groups: Groups, n_draws: int, n_threads: int
+    evaluate: Evaluation, groups: Grouping, n_draws: int, n_threads: int
 ) -> NDArray[np.float64]:
     """Weighted averages over the rows of each group, (groups, draws, measures, classes)."""
 
@@ -104,7 +104,7 @@ def averages(
 
 def summed(
     of_block: Callable[[slice], tuple[NDArray[np.int64], NDArray[np.float64]]],
-    groups: Groups,
+    groups: Grouping,
     n_threads: int,
 ) -> NDArray[np.float64]:
     """Add up what blocks of rows return for the groups they have, over the groups' weights."""

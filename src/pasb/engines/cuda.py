@@ -1,6 +1,6 @@
 """Softplus chains as one batch on a GPU, rows and state resident there.
 
-All chains are one group. The host keeps what is kept of the draws; all other parameters come from
+All chains are one team. The host keeps what is kept of the draws; all other parameters come from
 the device when a checkpoint is written and at the end.
 """
 
@@ -84,7 +84,7 @@ class CudaEngine(Engine):
             out.append(Swap(OrderTable.empty(problem.rows.n_categories), problem.n_swaps))
         return out
 
-    def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
+    def teams(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
         return [list(chains)]
 
     def resume(self, chain: Chain) -> None:
@@ -92,18 +92,18 @@ class CudaEngine(Engine):
 
     def advance(  # noqa: D102
         self,
-        group: Sequence[Chain],
+        team: Sequence[Chain],
         until: int,
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
-        until = min(until, group[0].schedule.n_sweeps)
+        until = min(until, team[0].schedule.n_sweeps)
         deadline = monotonic() + seconds
-        new = [chain for chain in group if chain.state is None]
+        new = [chain for chain in team if chain.state is None]
         if new:
             self._start(new)
-        while any(chain.n_done < until for chain in group):
-            chains, goal = self._behind(group, until)
+        while any(chain.n_done < until for chain in team):
+            chains, goal = self._behind(team, until)
             self._enter(chains)
             while chains[0].n_done < goal:
                 stop = self._sweep(chains, after_sweep)
@@ -136,16 +136,16 @@ class CudaEngine(Engine):
         starts_well = self.evidences[id(chain.problem)] is not None
         return 0 if starts_well or not chain.problem.infers else chain.schedule.settling
 
-    def _behind(self, group: Sequence[Chain], until: int) -> tuple[list[Chain], int]:
+    def _behind(self, team: Sequence[Chain], until: int) -> tuple[list[Chain], int]:
         """The chains that are least far, and how far they go as one batch.
 
         All of them in one batch, unless a run that was killed left some behind, or tables have
         different numbers of chains.
         """
-        least = min(chain.n_done for chain in group)
-        goals = {until, self._settling(group[0]), *(chain.n_done for chain in group)}
+        least = min(chain.n_done for chain in team)
+        goals = {until, self._settling(team[0]), *(chain.n_done for chain in team)}
         tables: dict[int, list[Chain]] = {}
-        for chain in group:
+        for chain in team:
             if chain.n_done == least:
                 tables.setdefault(id(chain.problem.rows), []).append(chain)
         # chains of a batch also have metrics of one kind
@@ -199,7 +199,7 @@ class CudaEngine(Engine):
             else:
                 move.counted += of_paths
 
-    def fetch(self, group: Sequence[Chain]) -> None:
+    def fetch(self, team: Sequence[Chain]) -> None:
         """Bring all parameters and the guards' counts to the host."""
         if self.batch is None:
             return

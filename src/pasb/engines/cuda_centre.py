@@ -223,8 +223,8 @@ def draw_precisions(
     vector, t = cuda.blockIdx.x, cuda.blockIdx.y
     n_experts = coef.shape[1]
     problem, k = vector // n_experts, vector % n_experts
-    group = problem // (slots.shape[0] // widths.shape[0])
-    prior, n = rate_prior[problem // (slots.shape[0] // rate_prior.shape[0])], widths[group]
+    table = problem // (slots.shape[0] // widths.shape[0])
+    prior, n = rate_prior[problem // (slots.shape[0] // rate_prior.shape[0])], widths[table]
     slot = slots[problem]
     key = key_of(stick_keys[problem], sweep[0], k, (np.int64(t) + 1) * KINDS + PRECISIONS)
     total = 0.0
@@ -292,7 +292,7 @@ def draw_references(
     slot = references[c]
     if slot < 0:
         return
-    group = c // (references.shape[0] // widths.shape[0])
+    table = c // (references.shape[0] // widths.shape[0])
     if cuda.threadIdx.x == 0:
         draw_hypers_from_prior(
             hypers,
@@ -307,7 +307,7 @@ def draw_references(
             scale[slot],
         )
     cuda.syncthreads()
-    n_experts, n_layers, n = coef.shape[1], coef.shape[2], widths[group]
+    n_experts, n_layers, n = coef.shape[1], coef.shape[2], widths[table]
     for k in range(cuda.threadIdx.x, n_experts, cuda.blockDim.x):
         active[slot, k] = 0.0
     for i in range(cuda.threadIdx.x, n_experts * n_layers * n, cuda.blockDim.x):

@@ -98,8 +98,8 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         for k in range(n_experts):
             shares[k] = 0.0
         if row < n_rows:
-            group = b // (members.shape[0] // category.shape[0])
-            label = roles[members[b], category[group, row]]
+            table = b // (members.shape[0] // category.shape[0])
+            label = roles[members[b], category[table, row]]
             if label == ABSENT:
                 clear(psi, b, row)
             else:
@@ -128,7 +128,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
             cuda.syncthreads()
 
     @cuda.jit
-    def row_information(psi, place, pair, roles, category, group, of_weights):
+    def row_information(psi, place, pair, roles, category, table, of_weights):
         """Predictors become derivatives of log lambda times the root of its information.
 
         Of one pair at several positions `place`; a block's second index is the position.
@@ -142,7 +142,7 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
             return
         n_coef = place.shape[1] - n_experts * (n_layers + 1) - 2
         root = 0.0
-        if roles[pair, category[group, row]] != ABSENT:
+        if roles[pair, category[table, row]] != ABSENT:
             log_rate = log_rate_of_row(psi, b, place[b, n_coef:], row, slopes, shares)
             if log_rate < CERTAIN:
                 rate = math.exp(log_rate)
@@ -187,7 +187,7 @@ def add_prior(
     n_experts = parts.shape[2] - 1
     n_coef = n_vectors * n
     if j < n_vectors:
-        group = b // (members.shape[0] // widths.shape[0])
+        table = b // (members.shape[0] // widths.shape[0])
         prior = rate_prior[members[b] // n_sticks]
         at = n_coef + n_experts + j
         log_rate = place[b, at]
@@ -198,7 +198,7 @@ def add_prior(
         for v in range(cuda.threadIdx.x, n, cuda.blockDim.x):
             x = place[b, j * n + v]
             own = grad_coef[b * n_vectors + j, v]
-            if v >= widths[group]:
+            if v >= widths[table]:
                 own = 0.0  # a column that this table does not have
             elif not abs(x) < COEF_BOUND:
                 term = -np.inf

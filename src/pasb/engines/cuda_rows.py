@@ -2,8 +2,8 @@
 
 What happens to a row is the code that the CPU runs (`pasb.binary.softplus_rows`). A *problem* is
 a stick of a chain; *vectors*, one for each expert, are numbered problem by problem. Rows are the
-fastest axis, so that neighbouring threads read neighbouring numbers. Chains of one *group* have
-the same table; rows that only pad it have the category S, which is absent from every stick.
+fastest axis, so that neighbouring threads read neighbouring numbers. Chains of one *table*
+stand together; rows that only pad it have the category S, which is absent from every stick.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def polya_gammas(
     n_problems = roles.shape[0]
     n_experts = psi.shape[0] // n_problems
     problem, expert = vector // n_experts, vector % n_experts
-    group = problem // (n_problems // category.shape[0])
-    if roles[problem, category[group, row]] == ABSENT:
+    table = problem // (n_problems // category.shape[0])
+    if roles[problem, category[table, row]] == ABSENT:
         weights[vector, row] = 0.0
         linear[vector, row] = 0.0
         return
@@ -97,8 +97,8 @@ def add_exposure(psi, roles, category, log_exposure):
     if row < psi.shape[1]:
         n_problems = roles.shape[0]
         problem = vector // (psi.shape[0] // n_problems)
-        group = problem // (n_problems // category.shape[0])
-        if roles[problem, category[group, row]] != ABSENT:
+        table = problem // (n_problems // category.shape[0])
+        if roles[problem, category[table, row]] != ABSENT:
             log_exposure[vector, row] = with_layer(psi[vector, row], log_exposure[vector, row])
 
 
@@ -110,10 +110,10 @@ def count_active(active, log_exposure, roles, category, n_active, exposure):
     n_problems = roles.shape[0]
     n_experts = active.shape[0] // n_problems
     problem = vector // n_experts
-    group = problem // (n_problems // category.shape[0])
+    table = problem // (n_problems // category.shape[0])
     count, total = 0.0, 0.0
     for row in range(cuda.threadIdx.x, active.shape[1], cuda.blockDim.x):
-        if roles[problem, category[group, row]] != ABSENT:
+        if roles[problem, category[table, row]] != ABSENT:
             count += active[vector, row]
             total += math.exp(min(log_exposure[vector, row], 690.0))
     count = block_sum(values, count)
@@ -158,8 +158,8 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         if row >= psi.shape[2]:
             return
         first = problem * n_experts
-        group = problem // (roles.shape[0] // category.shape[0])
-        label = roles[problem, category[group, row]]
+        table = problem // (roles.shape[0] // category.shape[0])
+        label = roles[problem, category[table, row]]
         if label == ABSENT:
             for k in range(n_experts):
                 active[first + k, row] = 0
@@ -217,8 +217,8 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
         """
         values = cuda.shared.array(THREADS, np.float64)
         slot, s = cuda.blockIdx.x, cuda.blockIdx.y
-        group = slot // (psi.shape[0] // bounds.shape[0])
-        first, last = bounds[group, s], bounds[group, s + 1]
+        table = slot // (psi.shape[0] // bounds.shape[0])
+        first, last = bounds[table, s], bounds[table, s + 1]
         success, failure = 0.0, 0.0
         for row in range(first + cuda.threadIdx.x, last, cuda.blockDim.x):
             good, bad = log_probabilities(psi[slot], weight[slot], row)

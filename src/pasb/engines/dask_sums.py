@@ -23,7 +23,7 @@ from pasb.binary.row_requests import Answer, Stacked, answered
 from pasb.covariates.dask_source import DaskPiece, DaskSource
 from pasb.covariates.free_memory import in_words
 from pasb.covariates.part_scan import Look, looked_at
-from pasb.covariates.parts import Part, Plan, Raw, Segment, gathered, prepared
+from pasb.covariates.parts import Part, PartPlan, PieceRange, Raw, gathered, prepared
 from pasb.covariates.table_sources import ArrayPiece, TableSource
 from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows
 from pasb.errors import EngineError
@@ -176,7 +176,7 @@ class DaskWorkshop(Workshop):
         ]
         return self.cluster.gather(self.cluster.compute(delayed))
 
-    def sums(self, source: TableSource, parts: Cut, plan: Plan) -> DaskSums:  # noqa: D102
+    def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> DaskSums:  # noqa: D102
         import dask
 
         self._check_room(source, parts, plan)
@@ -203,7 +203,7 @@ class DaskWorkshop(Workshop):
             piece.delayed() if isinstance(piece, DaskPiece) else load(piece) for piece in pieces
         ]
 
-    def _check_room(self, source: TableSource, parts: Cut, plan: Plan) -> None:
+    def _check_room(self, source: TableSource, parts: Cut, plan: PartPlan) -> None:
         """Refuse a part that no worker has memory for."""
         workers = self.cluster.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [w["memory_limit"] for w in workers if w.get("memory_limit")]
@@ -221,12 +221,12 @@ def _load(piece: Any) -> Raw:
     return piece.load()
 
 
-def _look(part: list[Segment], raws: list[Raw], names: list[str] | None, first_row: int) -> Look:
-    return looked_at(gathered([Segment(*one) for one in part], raws), names, first_row)
+def _look(part: list[PieceRange], raws: list[Raw], names: list[str] | None, first_row: int) -> Look:
+    return looked_at(gathered([PieceRange(*one) for one in part], raws), names, first_row)
 
 
-def _make(part: list[Segment], raws: list[Raw], plan: Plan) -> Part:
-    return prepared(gathered([Segment(*one) for one in part], raws), plan)
+def _make(part: list[PieceRange], raws: list[Raw], plan: PartPlan) -> Part:
+    return prepared(gathered([PieceRange(*one) for one in part], raws), plan)
 
 
 def _bounds(part: Part) -> NDArray[np.int64]:

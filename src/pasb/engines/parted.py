@@ -1,4 +1,4 @@
-"""Chains on rows that are elsewhere: all of them as one group, with passes over the rows in common.
+"""Chains on rows that are elsewhere: all of them as one team, with passes over the rows in common.
 
 Rows stay where they are, in parts (`pasb.sampling.row_sums`). The chains are askings
 (`pasb.sampling.asked_chain`), and what all of them ask for at the same time is one pass.
@@ -33,7 +33,7 @@ MOST_COLUMNS = 2000  # a Newton step has their square
 
 
 class PartedEngine(Engine):
-    """All chains as one group; `n_jobs` threads of this process search orders."""
+    """All chains as one team; `n_jobs` threads of this process search orders."""
 
     slice_seconds = 1.0
 
@@ -76,7 +76,7 @@ class PartedEngine(Engine):
         answered_by(ask, sticks.explored(problem.fixed_order))
         return sticks, ask
 
-    def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
+    def teams(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
         return [list(chains)]
 
     def resume(self, chain: Chain) -> None:  # noqa: D102
@@ -86,20 +86,20 @@ class PartedEngine(Engine):
 
     def advance(  # noqa: D102
         self,
-        group: Sequence[Chain],
+        team: Sequence[Chain],
         until: int,
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
-        until = min(until, group[0].schedule.n_sweeps)
+        until = min(until, team[0].schedule.n_sweeps)
         deadline = monotonic() + seconds
-        for chain in group:
+        for chain in team:
             if chain.state is None:
                 chain.state = self._start(chain)
-        while any(chain.n_done < until for chain in group):
-            least = min(chain.n_done for chain in group)
-            behind = [chain for chain in group if chain.n_done == least]
-            goals = {until, (least // BATCH + 1) * BATCH, *(chain.n_done for chain in group)}
+        while any(chain.n_done < until for chain in team):
+            least = min(chain.n_done for chain in team)
+            behind = [chain for chain in team if chain.n_done == least]
+            goals = {until, (least // BATCH + 1) * BATCH, *(chain.n_done for chain in team)}
             goal = min(goal for goal in goals if goal > least)
             stopped: list[Chain] = []
             each = [self._sweeps(chain, goal, after_sweep, stopped) for chain in behind]

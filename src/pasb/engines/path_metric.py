@@ -119,10 +119,10 @@ class PathMetrics:
         """That of all rows of a stick: of what matrices cover, and of weights outside them."""
         batch, sizes, xp = self.batch, self.sizes, self.batch.xp
         arrays, n_positions = batch.arrays, len(positions)
-        group = pair // (sizes.n_pairs // sizes.n_tables)
+        owner = pair // (sizes.n_pairs // sizes.n_tables)
         wide = np.zeros((n_positions, sizes.n))
         wide[:, own_coordinates(sizes, width)] = positions
-        places, table = xp.asarray(wide), arrays["table"][group]
+        places, table = xp.asarray(wide), arrays["table"][owner]
         psi = arrays["metric_psi"][: n_positions * sizes.n_vectors]
         coef = places[:, : sizes.n_coef].reshape(-1, sizes.n_columns)
         xp.matmul(coef, table, out=psi)
@@ -130,7 +130,7 @@ class PathMetrics:
             self.information,
             (sizes.row_blocks, n_positions),
             THREADS,
-            *("metric_psi", view(places), pair, "path_roles", "category", group),
+            *("metric_psi", view(places), pair, "path_roles", "category", owner),
             "metric_weights",
         )
         slopes = psi.reshape(n_positions, sizes.n_vectors, -1).transpose(1, 0, 2)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Parameters
-from pasb.engines.stick_batch import Stick, StickBatch, all_sticks
+from pasb.engines.stick_batch import StickBatch, StickOfProblem, all_sticks
 from pasb.evidences.evidences import Evidences, members
 from pasb.moves.move import State
 from pasb.orders.lattice import Lattice
@@ -46,7 +46,9 @@ class Pilot(Evidences):
         self.values: dict[tuple[int, int], list[float]] = {}
         self.best: dict[tuple[int, int], tuple[float, Parameters]] = {}
 
-    def add(self, stick: Stick, value: float, parameters: Parameters, *, again: bool) -> None:
+    def add(
+        self, stick: StickOfProblem, value: float, parameters: Parameters, *, again: bool
+    ) -> None:
         """Take over the end of a short chain; with `again` earlier ones do not count."""
         key = stick.category, stick.later
         if again or key not in self.values:
@@ -65,14 +67,14 @@ class Pilot(Evidences):
         """The log-likelihoods of all orders."""
         return Lattice.of(self.n_categories, self.log_evidence)
 
-    def promising(self) -> list[Stick]:
+    def promising(self) -> list[StickOfProblem]:
         """The sticks of the best orders so far."""
         sticks = {
             (int(c), members(order[j + 1 :]))
             for order in self.lattice().best_orders(BEST_ORDERS)
             for j, c in enumerate(order[:-1])
         }
-        return [Stick(self.problem, *stick) for stick in sorted(sticks)]
+        return [StickOfProblem(self.problem, *stick) for stick in sorted(sticks)]
 
     def fill(self, state: State) -> None:
         """Let a chain start where the best chains of its sticks ended."""
@@ -111,7 +113,12 @@ def _explore(pilots: Sequence[Pilot]) -> None:
 
 
 def _run(
-    sticks: Sequence[Stick], owners: Mapping[int, Pilot], seed: int, first: int, *, again: bool
+    sticks: Sequence[StickOfProblem],
+    owners: Mapping[int, Pilot],
+    seed: int,
+    first: int,
+    *,
+    again: bool,
 ) -> None:
     batch = StickBatch(sticks, seed, first)
     total: NDArray[np.float64] = np.zeros(len(sticks))

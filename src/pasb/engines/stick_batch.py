@@ -20,7 +20,7 @@ from pasb.sampling.problem import Problem
 from pasb.sticks import ABSENT
 
 
-class Stick(NamedTuple):
+class StickOfProblem(NamedTuple):
     """A category and the set of categories behind it, a bit mask, in one direction."""
 
     problem: Problem
@@ -28,11 +28,14 @@ class Stick(NamedTuple):
     later: int
 
 
-def all_sticks(problem: Problem) -> list[Stick]:
+def all_sticks(problem: Problem) -> list[StickOfProblem]:
     """The sticks of all orders, those in front of one category at least."""
     n = problem.rows.n_categories
     return [
-        Stick(problem, c, later) for c in range(n) for later in range(1, 2**n) if not later >> c & 1
+        StickOfProblem(problem, c, later)
+        for c in range(n)
+        for later in range(1, 2**n)
+        if not later >> c & 1
     ]
 
 
@@ -41,14 +44,14 @@ class StickBatch(SoftplusBatch):
 
     Parameters
     ----------
-    sticks : sequence of Stick
+    sticks : sequence of StickOfProblem
         Of the same rows; a stick may be there several times.
     seed : int
     first : int
         The number of the first chain, which keys its random numbers; the others follow.
     """
 
-    def __init__(self, sticks: Sequence[Stick], seed: int, first: int):
+    def __init__(self, sticks: Sequence[StickOfProblem], seed: int, first: int):
         self.sticks = list(sticks)
         super().__init__(
             [BatchChain(stick.problem, seed, first + c) for c, stick in enumerate(self.sticks)]

@@ -1,6 +1,6 @@
 """Chains in threads, rows in memory: the kernels release Python's lock.
 
-Every chain is a group of its own and has a `Sweeper`. As many chains run at the same time as there
+Every chain is a team of its own and has a `Sweeper`. As many chains run at the same time as there
 are threads; threads that have no chain, or none any more, help the others within their sweeps
 (`pasb.numerics.helpers`). Sums over rows are taken block by block in a fixed order, so the draws do
 not depend on the number of threads.
@@ -53,17 +53,17 @@ class ThreadEngine(Engine):
             out.append(chain)
         return out
 
-    def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
+    def teams(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
         return [[chain] for chain in chains]
 
-    def begin(self, n_groups: int) -> int:  # noqa: D102
-        self.helpers.reset(max(0, self.n_jobs - n_groups))
+    def begin(self, n_teams: int) -> int:  # noqa: D102
+        self.helpers.reset(max(0, self.n_jobs - n_teams))
         n_threads = max(1, min(self.n_jobs, len(self.sweepers)))
         for sweeper in self.sweepers.values():
             sweeper.sampler.reserve(n_threads)
         return n_threads
 
-    def group_ended(self, n_left: int) -> None:  # noqa: D102
+    def team_ended(self, n_left: int) -> None:  # noqa: D102
         if n_left < self.n_jobs:
             self.helpers.add()  # no chain waits for this thread
 
@@ -73,12 +73,12 @@ class ThreadEngine(Engine):
 
     def advance(  # noqa: D102
         self,
-        group: Sequence[Chain],
+        team: Sequence[Chain],
         until: int,
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
-        (chain,) = group
+        (chain,) = team
         sweeper = self.sweepers[id(chain)]
         until = min(until, chain.schedule.n_sweeps)
         deadline = monotonic() + seconds

@@ -23,9 +23,9 @@ from pasb.covariates.part_scan import Look, looked_at
 from pasb.covariates.parts import (
     ROWS_OF_A_PART,
     Part,
-    Plan,
+    PartPlan,
+    PieceRange,
     Raw,
-    Segment,
     gathered,
     prepared,
 )
@@ -35,7 +35,7 @@ from pasb.sampling.row_sums import LocalSums, RowSums
 
 MOST_PARTS = 1024  # of a long table; a task of a cluster costs about a millisecond
 
-Cut = list[list[Segment]]
+Cut = list[list[PieceRange]]
 
 
 def rows_of_a_part(n_rows: int) -> int:
@@ -67,7 +67,7 @@ class Workshop(ABC):
         """A look at every part."""
 
     @abstractmethod
-    def sums(self, source: TableSource, parts: Cut, plan: Plan) -> RowSums:
+    def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> RowSums:
         """The parts, ready for sums; refused where they cannot fit."""
 
 
@@ -107,7 +107,7 @@ class LocalWorkshop(Workshop):
                 looks += pool.map(looked_at, raws, [names] * len(raws), numbers)
         return looks
 
-    def sums(self, source: TableSource, parts: Cut, plan: Plan) -> LocalSums:  # noqa: D102
+    def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> LocalSums:  # noqa: D102
         n_rows = sum(one.stop - one.start for part in parts for one in part)
         needed = bytes_needed(n_rows, len(source.names), plan.dtype)
         folder = self._folder(needed, n_rows)
@@ -146,5 +146,5 @@ class LocalWorkshop(Workshop):
             return source.piece(piece).load()
 
         for start in range(0, len(parts), self.n_jobs):
-            some: Sequence[list[Segment]] = parts[start : start + self.n_jobs]
+            some: Sequence[list[PieceRange]] = parts[start : start + self.n_jobs]
             yield start, [gathered(part, [load(one.piece) for one in part]) for part in some]

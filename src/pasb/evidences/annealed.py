@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
-from pasb.binary.softplus_plan import Plan, make_plan
+from pasb.binary.softplus_plan import AnnealingPlan, make_plan
 from pasb.binary.softplus_posterior import posterior_space
 from pasb.binary.softplus_sampler import SoftplusSampler
 from pasb.binary.softplus_standard import standard_of
@@ -48,7 +48,7 @@ class AnnealedEvidences(Evidences):
     def __init__(self, sampler: SoftplusSampler, roles: Roles, n_jobs: int = 1):
         super().__init__(sampler.rows.counts, roles, n_jobs)
         self.sampler = sampler
-        self._plans: dict[tuple[int, int], Plan | None] = {}
+        self._plans: dict[tuple[int, int], AnnealingPlan | None] = {}
         self._locks: dict[tuple[int, int], threading.Lock] = {}
         self._lock = threading.Lock()
         self._lattice: Lattice | None = None
@@ -67,7 +67,7 @@ class AnnealedEvidences(Evidences):
             and n_coordinates <= MOST_COORDINATES
         )
 
-    def plan(self, category: int, later: int) -> Plan | None:
+    def plan(self, category: int, later: int) -> AnnealingPlan | None:
         """How paths of a stick go; None if they would be too long."""
         stick = (category, later)
         with self._lock:
@@ -97,7 +97,7 @@ class AnnealedEvidences(Evidences):
             self._lattice = Lattice.of(n, self.log_evidence)
         return self._lattice
 
-    def _make(self, category: int, later: int) -> Plan | None:
+    def _make(self, category: int, later: int) -> AnnealingPlan | None:
         sampler = self.sampler
         drawn = first_of(sampler)
         own = {name: values[0] for name, values in drawn.items()}

@@ -36,7 +36,7 @@ MOST_STICKS = 256  # that are approximated before chains begin
 MOST_ROUNDS = 20  # of neighbours of the best order
 N_JUDGED, EASY = 16, 0.6  # draws by which a stick is judged, and their acceptance
 FEW_STEPS = 2  # of a trajectory of an easy stick
-JUDGE = np.int64(17)  # layer of the stream
+JUDGE = np.int64(17)  # purpose of the stream
 ZERO = np.int64(0)
 
 # mypy: disable-error-code="call-arg"

@@ -36,7 +36,7 @@ from pasb.variates.scalar import open_stream, stream_key, uniform
 
 # kinds of moves, which tell their random numbers apart; one that changes two sticks has two
 REFERENCE, REFRESH, NEIGHBOURS = np.int64(1), np.int64(2), np.int64(4)
-# layers of the stream
+# purposes of the stream
 PROPOSAL, DECISION, ADOPTION, CHOICE = np.int64(8), np.int64(9), np.int64(10), np.int64(12)
 FIRST, SECOND = np.int64(0), np.int64(1)  # stages of a decision
 TRUST = 0.5  # the power of the evidences in the first one

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import Keys, Parameters
 from pasb.binary.softplus_annealing import N_SCRATCH, leap, renew
 from pasb.binary.softplus_metric import Metric, metric_of
-from pasb.binary.softplus_plan import Plan
+from pasb.binary.softplus_plan import AnnealingPlan
 from pasb.binary.softplus_posterior import (
     log_posterior,
     position_of,
@@ -263,7 +263,7 @@ class SoftplusTrajectory(Move):
     def _follow_plan(
         self,
         own: Parameters,
-        plan: Plan,
+        plan: AnnealingPlan,
         roles: NDArray[np.int8],
         stick: int,
         keys: Keys,

@@ -109,7 +109,7 @@ class AskedSweeps(Move):
         pairs = sticks_of(state.order)
         answered_by(self.ask, self.sticks.approximated(pairs))
         for stick, (c, behind) in enumerate(pairs):
-            key = keys.at(stick, layer=PROPOSAL)
+            key = keys.at(stick, purpose=PROPOSAL)
             draw_proposal(self.sticks.packed((c, behind)), 1.0, key, state.parameters["coef"][c])
         self.forget()
         answered_by(self.ask, self._measure(state))

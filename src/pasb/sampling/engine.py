@@ -32,7 +32,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def groups(self, chains: Sequence[Chain]) -> list[list[Chain]]:
+    def teams(self, chains: Sequence[Chain]) -> list[list[Chain]]:
         """The chains that advance together."""
 
     @abstractmethod
@@ -42,16 +42,16 @@ class Engine(ABC):
     @abstractmethod
     def advance(
         self,
-        group: Sequence[Chain],
+        team: Sequence[Chain],
         until: int,
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
-        """Start the chains of a group if they are new, and sweep.
+        """Start the chains of a team if they are new, and sweep.
 
         Parameters
         ----------
-        group : sequence of Chain
+        team : sequence of Chain
         until : int
             Sweeps to have done in all; those of the schedule at most.
         seconds : float
@@ -60,18 +60,18 @@ class Engine(ABC):
             Called with each chain after every sweep; stops the slice by returning True.
         """
 
-    def fetch(self, group: Sequence[Chain]) -> None:  # noqa: B027
-        """Bring the states of a group to where a checkpoint can be written from."""
+    def fetch(self, team: Sequence[Chain]) -> None:  # noqa: B027
+        """Bring the states of a team to where a checkpoint can be written from."""
 
-    def begin(self, n_groups: int) -> int:
-        """So many groups are to be advanced; how many threads shall do it.
+    def begin(self, n_teams: int) -> int:
+        """So many teams are to be advanced; how many threads shall do it.
 
-        Called again whenever the groups have met and continue; the answer is the same then.
+        Called again whenever the teams have met and continue; the answer is the same then.
         """
         return 1
 
-    def group_ended(self, n_left: int) -> None:  # noqa: B027
-        """A thread has no group to advance any more; so many groups are left."""
+    def team_ended(self, n_left: int) -> None:  # noqa: B027
+        """A thread has no team to advance any more; so many teams are left."""
 
     def __enter__(self) -> Self:
         return self

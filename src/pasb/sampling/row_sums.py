@@ -89,16 +89,16 @@ class RowSums(ABC):
         """Answer requests, in as few passes as memory allows."""
         most = max(1, MOST_NUMBERS // len(self.bounds))
         answers: list[Answer] = []
-        group: list[Request] = []
+        together: list[Request] = []
         size = 0
         for request in requests:
             own = answer_size(request)
-            if group and size + own > most:
-                answers += self._timed(group, link)
-                group, size = [], 0
-            group.append(request)
+            if together and size + own > most:
+                answers += self._timed(together, link)
+                together, size = [], 0
+            together.append(request)
             size += own
-        return answers + (self._timed(group, link) if group else [])
+        return answers + (self._timed(together, link) if together else [])
 
     def _timed(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
         began = monotonic()

@@ -154,7 +154,7 @@ class Run:
 
     def restore(self, folder: Checkpoint) -> None:
         """Let the chains continue where a checkpoint left them; draw again what is missing."""
-        alone = all(len(group) == 1 for group in self.engine.groups(self.chains))
+        alone = all(len(team) == 1 for team in self.engine.teams(self.chains))
         for chain in self.chains:
             saved = folder.load(chain.index, mends=alone)
             if saved is None:
@@ -213,40 +213,40 @@ class Run:
 
     def go(self, folder: Checkpoint | None) -> None:
         """Advance all chains to their end; when stopped, to the same number of draws."""
-        groups = [Group(own) for own in self.engine.groups(self.chains)]
-        n_threads = self.engine.begin(len(groups))
+        teams = [Team(own) for own in self.engine.teams(self.chains)]
+        n_threads = self.engine.begin(len(teams))
         with (
             ThreadPoolExecutor(n_threads, thread_name_prefix="pasb") as pool,
             present_progress().of(self.chains) as progress,
         ):
             try:
-                self._stages(pool, groups, folder, progress)
+                self._stages(pool, teams, folder, progress)
             except KeyboardInterrupt:
                 self._stop("interrupted")
             except BaseException:
                 self.stopped.set()  # so that the other threads come to an end
                 raise
             if self.stopped.is_set():
-                self._catch_up(pool, groups, folder)
+                self._catch_up(pool, teams, folder)
 
     def _stages(
         self,
         pool: ThreadPoolExecutor,
-        groups: list[Group],
+        teams: list[Team],
         folder: Checkpoint | None,
         progress: Progress,
     ) -> None:
         """Advance from one meeting of all chains to the next, until their draws are enough."""
         for meeting in self.meetings or [Meeting.end_of(self.schedule)]:
-            behind = [group for group in groups if not group.reached(meeting.sweep)]
+            behind = [team for team in teams if not team.reached(meeting.sweep)]
             self.engine.begin(len(behind))
             self._turns(pool, behind, meeting.sweep, folder, progress)
             if self.stopped.is_set():
                 return
             ends = self._ends_at(meeting)
             if ends or meeting.n_draws == self.schedule.n_draws:  # from here on some are dropped
-                for group in groups:
-                    self._save(group, folder, now=True)
+                for team in teams:
+                    self._save(team, folder, now=True)
             if ends:
                 return
 
@@ -265,32 +265,32 @@ class Run:
     def _turns(
         self,
         pool: ThreadPoolExecutor,
-        groups: list[Group],
+        teams: list[Team],
         goal: int,
         folder: Checkpoint | None,
         progress: Progress,
     ) -> None:
-        """Advance the groups to so many sweeps, slice by slice."""
-        waiting = {pool.submit(self._slice, group, goal, folder): group for group in groups}
+        """Advance the teams to so many sweeps, slice by slice."""
+        waiting = {pool.submit(self._slice, team, goal, folder): team for team in teams}
         while waiting:
             done, _ = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
             progress.show()
             for future in done:
-                group = waiting.pop(future)
+                team = waiting.pop(future)
                 future.result()
-                if not group.reached(goal) and not self.stopped.is_set():
-                    waiting[pool.submit(self._slice, group, goal, folder)] = group
+                if not team.reached(goal) and not self.stopped.is_set():
+                    waiting[pool.submit(self._slice, team, goal, folder)] = team
                 else:
-                    self.engine.group_ended(len(waiting))
+                    self.engine.team_ended(len(waiting))
 
-    def _slice(self, group: Group, goal: int, folder: Checkpoint | None) -> None:
-        with group.busy:
+    def _slice(self, team: Team, goal: int, folder: Checkpoint | None) -> None:
+        with team.busy:
             if self._shall_stop():
                 return
             seconds = self.engine.slice_seconds
-            self.engine.advance(group.chains, goal, seconds, self._after_sweep)
-            done = group.reached(self.schedule.n_sweeps)
-            self._save(group, folder, now=done or self.stopped.is_set())
+            self.engine.advance(team.chains, goal, seconds, self._after_sweep)
+            done = team.reached(self.schedule.n_sweeps)
+            self._save(team, folder, now=done or self.stopped.is_set())
 
     def _after_sweep(self, chain: Chain) -> bool:
         if self.callbacks:
@@ -313,37 +313,37 @@ class Run:
         self.stopped.set()
 
     def _catch_up(
-        self, pool: ThreadPoolExecutor, groups: list[Group], folder: Checkpoint | None
+        self, pool: ThreadPoolExecutor, teams: list[Team], folder: Checkpoint | None
     ) -> None:
         """Bring all chains to the number of draws of the one that is ahead.
 
         They are at most a slice apart. A second interrupt ends even that.
         """
-        for group in groups:
-            with group.busy:  # an interrupt may come while a chain is in the middle of a sweep
+        for team in teams:
+            with team.busy:  # an interrupt may come while a chain is in the middle of a sweep
                 pass
         if not self.came_to_nothing:
             furthest = max(self.chains, key=lambda chain: chain.n_done)
             goal = furthest.last_kept if furthest.n_kept else 1
             futures: list[Future] = [
-                pool.submit(self.engine.advance, group.chains, goal) for group in groups
+                pool.submit(self.engine.advance, team.chains, goal) for team in teams
             ]
             for future in futures:
                 future.result()
-        for group in groups:
-            self._save(group, folder, now=True)
+        for team in teams:
+            self._save(team, folder, now=True)
 
-    def _save(self, group: Group, folder: Checkpoint | None, now: bool) -> None:
+    def _save(self, team: Team, folder: Checkpoint | None, now: bool) -> None:
         """Append to the checkpoint, unless that was done a moment ago."""
-        due = folder is not None and monotonic() - group.saved_at >= CHECKPOINT_SECONDS
+        due = folder is not None and monotonic() - team.saved_at >= CHECKPOINT_SECONDS
         if not now and not due:
             return
-        self.engine.fetch(group.chains)
+        self.engine.fetch(team.chains)
         if folder is not None:
-            for chain in group.chains:
+            for chain in team.chains:
                 if chain.state is not None:  # none if the time was spent before its first sweep
                     self._append(chain, folder)
-        group.saved_at = monotonic()
+        team.saved_at = monotonic()
 
     def _append(self, chain: Chain, folder: Checkpoint) -> None:
         n_done, start = self.saved.get(chain.index, (0, 0))
@@ -369,7 +369,7 @@ class Run:
 
 
 @dataclass
-class Group:
+class Team:
     """Chains that advance together."""
 
     chains: list[Chain]

@@ -1,9 +1,9 @@
-"""A counter-based random stream keyed by (seed, chain, sweep, stick, row, expert, layer).
+"""A counter-based random stream keyed by (seed, chain, sweep, stick, row, expert, purpose).
 
 A stream is a tuple of two unsigned 64-bit integers, a key and a counter. Every sampler
 takes the stream first and returns it last::
 
-    stream = open_stream(stream_key(seed, chain, sweep, stick, expert, layer), row)
+    stream = open_stream(stream_key(seed, chain, sweep, stick, expert, purpose), row)
     value, stream = normal(stream)
 
 What a cell draws follows from its key and row alone, so it depends neither on the
@@ -49,12 +49,12 @@ def _absorb(state, part):
 
 
 @sampler
-def stream_key(seed, chain, sweep, stick, expert, layer):
+def stream_key(seed, chain, sweep, stick, expert, purpose):
     """Hash what names a family of streams into an odd 64-bit key.
 
     Parameters
     ----------
-    seed, chain, sweep, stick, expert, layer : int
+    seed, chain, sweep, stick, expert, purpose : int
         Any 64-bit integers.
 
     Returns
@@ -69,7 +69,7 @@ def stream_key(seed, chain, sweep, stick, expert, layer):
     state = _absorb(state, sweep)
     state = _absorb(state, stick)
     state = _absorb(state, expert)
-    state = _absorb(state, layer)
+    state = _absorb(state, purpose)
     return state | _ONE
 
 
