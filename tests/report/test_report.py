@@ -228,20 +228,12 @@ def test_softplus_has_both_directions():
     model = SoftplusClassifier(n_warmup=20, n_draws=20, n_chains=1, random_state=1, **settings)
     report = model.fit(X, y).report(X, y, compare=False)
     assert len(report.facts["order"]["directions"]) == 2
-    assert report.facts["model"]["priors"] == {}
+    priors = report.facts["model"]["priors"]
+    assert priors[0]["of"] == ["each coefficient"]
+    assert "the data say" in next(one["prior"] for one in priors if one["of"] == ["each mean rate"])
+    assert "each mean rate: 1 / gamma(0.5, 2)" in report.html()
     assert "reverse sticks" in report.html()
     assert Outline(report.html())
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_priors_are_told():
-    data = pasb.datasets.load("iris").frame()
-    y = data.pop("class")
-    prior = {data.columns[0]: pasb.Normal(0, 2), data.columns[1]: pasb.Normal(0, 2)}
-    model = StickLogisticClassifier(n_warmup=20, n_draws=20, random_state=1, prior=prior)
-    report = model.fit(data, y).report(data, y, compare=False)
-    assert report.facts["model"]["priors"]["normal(0, 2)"] == list(data.columns[:2])
-    assert f"{data.columns[1]}: normal(0, 2)" in report.html()
 
 
 @pytest.mark.filterwarnings("ignore")

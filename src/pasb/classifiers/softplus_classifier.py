@@ -21,6 +21,7 @@ from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.limits import Limits
 from pasb.posterior.predict import Predictor
+from pasb.posterior.prior_words import softplus_priors
 from pasb.posterior.tails import tails_of
 from pasb.sampling.problem import Problem, Schedule, Scheme
 
@@ -248,6 +249,14 @@ class SoftplusClassifier(StickClassifier):
         """The rate of the prior of the precisions: as given, or the median of what was sampled."""
         sampled = self.fitted_.draws.parameters.get("mean_rate")
         return self.precision_rate if sampled is None else float(np.median(sampled))
+
+    @property
+    def priors_(self) -> list[dict[str, Any]]:
+        """The prior of each kind of parameter, and the posterior of the mean rate, as plain data.
+
+        That of a coefficient is per unit of the covariate as scaled inside.
+        """
+        return softplus_priors(self.fitted_)
 
     def _rate(self) -> Any:
         return "shared" if isinstance(self.precision_rate, str) else self.precision_rate

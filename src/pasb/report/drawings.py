@@ -59,16 +59,18 @@ class Panel:
         y_label: str = "",
         *,
         x_ticks: Sequence[float] | None = None,
+        x_words: Sequence[str] | None = None,
         y_ticks: Sequence[float] | None = None,
     ) -> None:
-        """Grid lines, ticks and names."""
+        """Grid lines, ticks and names; `x_words` are written at `x_ticks` in place of numbers."""
         floor = self.height - self.bottom
         for value in ticks(*self.y_limits) if y_ticks is None else y_ticks:
             at = self.y(value)
             self.line(self.left, at, self.width - RIGHT, at, "grid")
             self.write(self.left - 5, at + 3.5, _short(value), "tick end")
-        for value in ticks(*self.x_limits) if x_ticks is None else x_ticks:
-            self.write(self.x(value), floor + 14, _short(value), "tick middle")
+        places = ticks(*self.x_limits) if x_ticks is None else x_ticks
+        for value, words in zip(places, x_words or map(_short, places), strict=True):
+            self.write(self.x(value), floor + 14, words, "tick middle")
         self.line(self.left, floor, self.width - RIGHT, floor, "axis")
         self.write((self.left + self.width - RIGHT) / 2, self.height - 4, x_label, "name middle")
         if y_label:

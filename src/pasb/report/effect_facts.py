@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pasb.covariates.column_plans import CategoryPlan
+from pasb.covariates.column_plans import CategoryPlan, NumberPlan
+from pasb.covariates.readings import DATES
 from pasb.effects import avg_comparisons, predictions
 from pasb.report.evaluated import Evaluated, rows_of
+from pasb.report.values_in_words import date_in_words, number_in_words
 
 MOST_TERMS = 8
 FIRST_LOOK = (80, 60)  # rows and draws by which covariates are ranked
@@ -41,6 +43,13 @@ class _View(NamedTuple):
     names: dict[str, str]  # of a column, as people know it
     columns: dict[str, NDArray[np.float64]]
     plans: tuple[CategoryPlan, ...] = ()
+    dates: frozenset[str] = frozenset()  # columns that hold days since 1970-01-01
+
+    def in_words(self, name: str, value: float) -> str:
+        """A value of a column as people write it."""
+        if name in self.dates:
+            return date_in_words(value, float(np.ptp(self.columns[name])))
+        return number_in_words(value)
 
     @classmethod
     def of(cls, evaluated: Evaluated) -> _View:
@@ -57,10 +66,15 @@ class _View(NamedTuple):
         names = dict(zip(own, subject.feature_names(), strict=True))
         columns = {name: array[:, v] for v, name in enumerate(own)}
         encoder = None if subject.before is None else subject.before.steps[0][1]
-        plans = [p for p in getattr(encoder, "plans_", ()) if isinstance(p, CategoryPlan)]
-        known = tuple(p for p in plans if set(p.outputs) <= set(names.values()))
+        known = [p for p in getattr(encoder, "plans_", ()) if {*p.outputs} <= {*names.values()}]
+        shown_dates = {p.name for p in known if isinstance(p, NumberPlan) and p.reading in DATES}
         return cls(
-            model, pd.DataFrame(array, columns=given) if given else array, names, columns, known
+            model,
+            pd.DataFrame(array, columns=given) if given else array,
+            names,
+            columns,
+            tuple(p for p in known if isinstance(p, CategoryPlan)),
+            frozenset(name for name, shown in names.items() if shown in shown_dates),
         )
 
 
@@ -114,7 +128,7 @@ def _changes(view: _View) -> list[Change]:
         low, high = values.mean() - values.std(), values.mean() + values.std()
         if len(distinct) == 2:
             low, high = distinct
-        words = f"{low:.3g} → {high:.3g}"
+        words = f"{view.in_words(name, low)} → {view.in_words(name, high)}"
         found.append(Change(name, words, {name: float(low)}, {name: float(high)}))
     return found
 
@@ -177,6 +191,7 @@ def _curve(view: _View, name: str, interval: float) -> dict[str, Any]:
     return {
         "term": view.names.get(name, name),
         "value": points.tolist(),
+        "dates": name in view.dates,
         **{key: line.T.tolist() for key, line in lines.items()},
     }
 

@@ -16,6 +16,7 @@ from pasb.report.markup import (
     table,
     text,
 )
+from pasb.report.prior_facts import prior_lines
 
 MOST_SHADED = 12  # classes up to which the table of precedence is shown
 
@@ -38,7 +39,7 @@ def model_section(facts: dict[str, Any]) -> Html:
     covariates = ", ".join(str(label(name)) for name in facts["covariates"])
     rest = facts["n_covariates"] - len(facts["covariates"])
     settings = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
-    priors = "; ".join(f"{', '.join(of)}: {words}" for words, of in facts["priors"].items())
+    priors = Html("<br>".join(str(text(line)) for line in prior_lines(facts["priors"])))
     rows = [
         ("model", facts["name"]),
         ("on each stick", facts["sticks"]),
@@ -46,7 +47,7 @@ def model_section(facts: dict[str, Any]) -> Html:
         ("covariates", Html(covariates + (f" and {rest:,} more" if rest else "") or "none")),
         *[(kind, content) for kind, content in facts["columns"]],
         ("settings", settings or "the defaults"),
-        *([("priors, per unit", priors)] if priors else []),
+        *([("priors", priors)] if priors else []),
     ]
     if facts["before"] and not facts["columns"]:
         rows.insert(1, ("before it", ", ".join(facts["before"])))
@@ -310,11 +311,7 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
             for one in facts["surprising"]
         ]
         parts += [
-            paragraph(
-                f"{facts['n_surprising']:,} rows are of a class to which the model gave less than "
-                "5 %. Look at them first: labels or measurements may be wrong, or something is "
-                "missing in the model."
-            ),
+            paragraph(surprise_in_words(facts["n_surprising"])),
             table(
                 "Surprising: the true class had little probability",
                 ["row", *ids, "truth", *head[-2:], "predicted", "probability"],
@@ -323,6 +320,21 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
             ),
         ]
     return _joined(*parts)
+
+
+def surprise_in_words(n: int) -> str:
+    """How many rows are of a class that the model thought improbable, and what to do."""
+    if n == 0:
+        return (
+            "To no row's class did the model give less than 5 %. Below are those whose class had "
+            "the least probability."
+        )
+    rows = "1 row is" if n == 1 else f"{n:,} rows are"
+    them = "it" if n == 1 else "them"
+    return (
+        f"{rows} of a class to which the model gave less than 5 %. Look at {them} first: labels or "
+        "measurements may be wrong, or something is missing in the model."
+    )
 
 
 def rival_words(facts: dict[str, Any]) -> str:

@@ -12,8 +12,8 @@ from pasb.plots.precedence import before_probabilities
 from pasb.plots.subject import Subject
 from pasb.plots.traces import least_settled
 from pasb.posterior.fitted import Fitted
-from pasb.posterior.prior_words import prior_column
 from pasb.report.evaluated import Evaluated, rows_of, spaced
+from pasb.report.prior_facts import prior_facts
 
 MOST_POINTS = 240  # of a trace
 MOST_ORDERS = 8
@@ -48,17 +48,8 @@ def model_facts(subject: Subject) -> dict[str, Any]:
         "covariates": names[:MOST_NAMES],
         "directions": list(fitted.directions),
         "settings": _settings(model),
-        "priors": _priors(fitted),
+        "priors": prior_facts(model),
     }
-
-
-def _priors(fitted: Fitted) -> dict[str, list[str]]:
-    """The covariates that have each prior, per unit of the covariate; of linear sticks only."""
-    names = ["the intercept", *fitted.feature_names]
-    found: dict[str, list[str]] = {}
-    for name, words in zip(names, prior_column(fitted), strict=False):  # none of other models
-        found.setdefault(words, []).append(name)
-    return dict(list(found.items())[:MOST_NAMES])
 
 
 def _settings(model: Any) -> dict[str, str]:

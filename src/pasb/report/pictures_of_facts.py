@@ -8,6 +8,7 @@ import numpy as np
 
 from pasb.report.drawings import Panel, colour, figure, gallery
 from pasb.report.markup import Html, label
+from pasb.report.values_in_words import date_ticks
 
 MOST_PANELS = 9
 
@@ -101,7 +102,14 @@ def curves(facts: dict[str, Any], classes: list[str]) -> Html:
     for curve in facts["curves"]:
         values = curve["value"]
         panel = Panel((values[0], values[-1]), (0, 1), height=190)
-        panel.axes(str(curve["term"])[:44], "probability", y_ticks=[0, 0.25, 0.5, 0.75, 1])
+        x_ticks, x_words = date_ticks(values[0], values[-1]) if curve["dates"] else (None, None)
+        panel.axes(
+            str(curve["term"])[:44],
+            "probability",
+            x_ticks=x_ticks,
+            x_words=x_words,
+            y_ticks=[0, 0.25, 0.5, 0.75, 1],
+        )
         reach = np.ptp(np.array(curve["estimate"]), axis=1)
         chosen = np.sort(np.argsort(-reach, kind="stable")[:8])
         for c in chosen:
