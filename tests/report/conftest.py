@@ -38,6 +38,21 @@ def report(iris):
 
 
 @pytest.fixture(scope="package")
+def letters():
+    """A report of 26 classes, some of them with long names."""
+    rng = np.random.default_rng(1)
+    names = np.array(
+        [f"letter {chr(97 + k)}" + " of a long name" * (k % 5 == 0) for k in range(26)]
+    )
+    category = np.repeat(np.arange(26), 12)
+    X = rng.normal(size=(len(category), 3)) + category[:, None] * 0.4
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = StickLogisticClassifier(**FEW).fit(X, names[category])
+        return model.report(X, names[category], compare=False)
+
+
+@pytest.fixture(scope="package")
 def hostile():
     """A report of a table whose labels, levels and columns would do harm."""
     rng = np.random.default_rng(0)

@@ -158,6 +158,19 @@ def test_training_rows_are_told(iris):
     assert not model.report(*test, compare=False).facts["data"]["seen"]
 
 
+def test_no_comparison_on_rows_of_the_fit(iris):
+    model, (X, y), test = iris
+    for train in (None, (X, y)):
+        page = model.report(X, y, train=train).html()
+        assert "No comparison: these look like the rows of the fit" in page
+        assert "than that of a logistic regression" not in page
+    held_out = model.report(*test, train=(X, y)).html()
+    assert held_out.count("than that of a logistic regression") == 2  # in short, and in its section
+    unequal = model.report(*test).html()
+    assert unequal.count("than that of a logistic regression") == 1
+    assert "no contest of equals" in unequal
+
+
 def test_less_is_enough(iris):
     model, _, (X, y) = iris
     bare = model.report()

@@ -362,12 +362,20 @@ def rival_section(facts: dict[str, Any], data: dict[str, Any]) -> Html:
             "time, and predicts the others; this model learned from the rows of its fit. That is "
             "no contest of equals: pass the training rows (train=, --train) for one."
         )
+    lead = paragraph(rival_words(facts))
+    if data["seen"]:
+        lead = paragraph(
+            Html("<strong>No comparison: these look like the rows of the fit.</strong> "),
+            "Whatever has seen them looks better than it is, the more so the more it bends. Pass "
+            "rows that were held out.",
+            kind="verdict bad",
+        )
     rows = [
         [name, f"{one['error']:.1%}", f"{one['log_loss']:.3f}", f"{one['calibration']:.3f}"]
         for name, one in (("this model", facts["ours"]), ("logistic regression", facts["theirs"]))
     ]
     return _joined(
-        paragraph(rival_words(facts)),
+        lead,
         table(
             f"Scores on {facts['rows']:,} rows; lower is better",
             ["", "error", "log loss", "calibration error"],

@@ -21,7 +21,7 @@ from pasb.posterior.tails import tails_of
 from pasb.report.effect_facts import effect_facts
 from pasb.report.evaluated import Evaluated
 from pasb.report.fit_facts import draw_facts, model_facts, order_facts
-from pasb.report.page import page
+from pasb.report.page import FRAME, page
 from pasb.report.rival_facts import rival_facts
 from pasb.report.row_facts import row_facts, score_facts
 from pasb.storage.whole_file import replacing
@@ -164,7 +164,7 @@ class ModelReport:
 
     def _repr_html_(self) -> str:
         """The page within a notebook, in a frame of its own: neither changes the other."""
-        content = html.escape(self.html(), quote=True)
+        content = html.escape(page(self.facts, FRAME), quote=True)
         return (
             '<iframe title="Report on a fitted model" sandbox="allow-popups" loading="lazy" '
             'style="width:100%;height:640px;border:1px solid #ccc;border-radius:6px" '

@@ -22,8 +22,19 @@ TITLES = {
 }
 
 
-def page(facts: dict[str, Any]) -> str:
-    """One HTML file with everything in it: no script, nothing from elsewhere."""
+FRAME = "about:srcdoc"  # the address of a page in a frame
+
+
+def page(facts: dict[str, Any], base: str | None = None) -> str:
+    """One HTML file with everything in it: no script, nothing from elsewhere.
+
+    Parameters
+    ----------
+    facts : dict
+    base : str, optional
+        The address of the page where it has none of its own, such as `FRAME`. In a frame, links to
+        sections are else taken for links into the page around it.
+    """
     classes = facts["model"]["classes"]
     body = {
         "short": in_short(facts),
@@ -46,7 +57,8 @@ def page(facts: dict[str, Any]) -> str:
     lead = _lead(facts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        + ("" if base is None else f'<base href="{text(base)}">\n')
+        + '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         "style-src 'unsafe-inline'; img-src data:\">\n"
         f'<link rel="icon" href="data:,">\n<title>{title}</title>\n<style>\n{_style()}</style>\n'
@@ -132,7 +144,7 @@ def in_short(facts: dict[str, Any]) -> Html:
                 f"{scores['majority_error']:.1%} of the rows."
             )
         )
-    if rival.get("how"):
+    if rival.get("how") == "train" and not data["seen"]:
         said.append(paragraph(sections.rival_words(rival)))
     items = "".join(
         f'<li><span class="figure">{text(figure)}</span>{text(words)}</li>'
