@@ -82,6 +82,8 @@ def test_diversion_of_a_dearer_alternative(model, data):
     assert found["estimate"].sum() == pytest.approx(1)
     with pytest.raises(ValueError, match="'cost' is no covariate"):
         diversion(model, data, "train", covariate="cost")
+    with pytest.raises(TypeError, match="covariate=, without columns=; there are price, time"):
+        diversion(model, data, "train", columns={"train": "price_train"})
     with pytest.raises(ValueError, match="'boat' is not among"):
         diversion(model, data, "boat")
 
@@ -130,6 +132,20 @@ def test_independence_with_availability(model, data):
     assert table["estimate"].to_numpy() == pytest.approx(alone["estimate"].to_numpy())
     with pytest.raises(ValueError, match="no choice has three"):
         iia_test(model, data.take(~data.available.all(axis=1)))
+
+
+def test_independence_in_groups(model, data):
+    table = iia_test(model, data, by="old")
+    assert table["old"].tolist() == [0.0] * 3 + [1.0] * 3
+    young = iia_test(model, data.take(data.chooser[:, 0] == 0))
+    for column in ("estimate", "lower", "upper", "violated"):
+        assert table[column].to_numpy()[:3] == pytest.approx(young[column].to_numpy())
+    everything = data.available.all(axis=1)
+    apart = iia_test(model, data, by=np.where(everything, "all", "some")).set_index("group")
+    assert apart.loc["all", "estimate"].to_numpy() == pytest.approx(
+        iia_test(model, data)["estimate"].to_numpy()
+    )
+    assert apart.loc["some", ["estimate", "upper", "violated"]].isna().all(axis=None)
 
 
 def test_wrong_questions(model, data):

@@ -123,7 +123,10 @@ def test_reports(model, data):
     assert len(seen) == 4  # two sticks, each with a price and a time
     first = table[table["stick"] == 1]
     assert {f for f in first["feature"] if "[" in f} == {"price[train]", "time[train]"}
-    assert "train" in model.order_in_words(data)
+    words = model.order_in_words(data)
+    assert words.startswith("With probability")
+    assert "rows count that could stop there" in words
+    assert words == model.order_in_words(data.table(), data.choice, data.available)
     loo = model.loo(data, warn=False)
     same = model.loo(data.table(), data.choice, warn=False, availability=data.available)
     assert loo.elpd == same.elpd

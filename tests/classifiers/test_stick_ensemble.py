@@ -379,6 +379,11 @@ class TestWeights:
         with pytest.raises(ValueError, match="one number for each row"):
             StickEnsembleClassifier(GaussianNB()).fit(X, y, sample_weight=np.ones(3))
 
+    def test_availability_is_refused_by_name(self):
+        X, y = clouds()
+        with pytest.raises(TypeError, match="availability: StickEnsembleClassifier takes none"):
+            StickEnsembleClassifier(GaussianNB()).fit(X, y, availability=np.ones((len(y), 4)))
+
     def test_other_parameters_of_fit_are_cut_to_the_rows(self):
         X, y = clouds()
         model = StickEnsembleClassifier(Recorder(), order=[0, 1, 2, 3])

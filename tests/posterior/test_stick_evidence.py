@@ -71,5 +71,6 @@ def test_not_defined(change):
     model = StickLogisticClassifier(**SHORT, **settings)
     allowed = np.ones((len(y), 4), dtype=bool)
     allowed[0, 1] = False  # an "a" that could not be "b"
-    model.fit(X, y, availability=allowed if change == "availability" else None)
-    assert model.summary(X=X, y=y)["log_evidence"].isnull().all()
+    given = {"availability": allowed} if change == "availability" else {}
+    model.fit(X, y, **given)
+    assert model.summary(X=X, y=y, **given)["log_evidence"].isnull().all()

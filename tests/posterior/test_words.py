@@ -107,3 +107,39 @@ def test_refuses_labels_it_does_not_know(seed):
     model = fitted(StickLogisticClassifier(**FEW), X, y)
     with pytest.raises(ValueError, match="one of the model's classes"):
         model.order_in_words(X, np.where(y == "b", "z", y))
+
+
+def test_rows_without_a_choice_do_not_judge_a_stick(seed):
+    """Shares that stop, by their definition, row for row."""
+    X, y = line(seed, [0, 1, 2, 3])
+    rng = np.random.default_rng(seed)
+    available = rng.random((len(y), 4)) < 0.6
+    available[np.arange(len(y)), np.searchsorted(list("abcd"), y)] = True
+    model = StickLogisticClassifier(order=list("acdb"), **FEW)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y, availability=available)
+    table = model.summary(X=X, y=y, availability=available)
+    coef = model.draws_.parameters["coef"]
+    stop = 1 / (1 + np.exp(-coef.reshape(-1, *coef.shape[2:]) @ model._inner_rows(X)[:].T))
+    stop = np.asarray(stop[np.unique(np.linspace(0, 79, 50).astype(int))]).mean(axis=0)
+    order = [0, 2, 3, 1]
+    for k, category in enumerate(order[:-1]):
+        own, others = [], []
+        for i, label in enumerate(np.searchsorted(list("abcd"), y)):
+            left = [c for c in order[k:] if available[i, c]]
+            if label in left and category in left and len(left) > 1:
+                (own if label == category else others).append(stop[category, i])
+        row = table[table["stick"] == k + 1].iloc[0]
+        assert row["stopped_own"] == pytest.approx(np.mean(own))
+        assert row["stopped_others"] == pytest.approx(np.mean(others))
+        assert row["rows"] == pytest.approx((len(own) + len(others)) / len(y))
+    words = model.order_in_words(X, y, available)
+    first = table[table["stick"] == 1].iloc[0]
+    assert f"stops {first['stopped_own']:.0%} of its own rows" in words
+    assert "rows count that could stop there and could go on" in words
+    assert "could stop there" in model.order_in_words()
+    with pytest.raises(ValueError, match="pass X and y too"):
+        model.order_in_words(availability=available)
+    with pytest.raises(ValueError, match="pass X and y too"):
+        model.summary(availability=available)

@@ -1,25 +1,36 @@
-"""Own and cross elasticities of shares, exactly, from the sticks.
+"""Own and cross elasticities of shares.
 
-With pi the probability of stopping at the stick of alternative k, a change of what that stick sees
-moves p_k by p_k (1 - pi) and each p_j behind it by -p_j pi, per unit of the stick's predictor;
-alternatives before it do not move. Where a stick is certain or skipped, nothing moves.
+They are exact where a stick sees the covariates of its own alternative alone. With pi the
+probability of stopping at the stick of alternative k, a change of what that stick sees moves p_k by
+p_k (1 - pi) and each p_j behind it by -p_j pi, per unit of the stick's predictor; alternatives
+before it do not move. Where a stick is certain or skipped, nothing moves.
+
+Where sticks see all columns of a table, a column may move every one of them, through whatever a
+model makes of it. Then elasticities are central differences of probabilities.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.choice.market import Market
+from pasb.choice.columns import AlternativeColumns
+from pasb.choice.market import Market, probabilities
+from pasb.covariates.choice_data import ChoiceData
+
+STEP = 1e-4  # of the logarithm of a covariate; the error of a difference is of the order of 1e-8
 
 
 def elasticities(
     model: Any,
     data: Any,
-    covariate: str,
+    covariate: str | None = None,
     *,
+    columns: Mapping | None = None,
+    availability: Any = None,
     by: Any = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
@@ -29,11 +40,16 @@ def elasticities(
 
     Parameters
     ----------
-    model : fitted StickChoiceClassifier
+    model : fitted StickChoiceClassifier, or another fitted classifier
     data : ChoiceData
+        For other classifiers a table of covariates.
     covariate : str
         A covariate of alternatives, such as a price.
-    by, weights, interval, n_draws
+    columns : dict
+        For other classifiers, in place of `covariate`: the columns of the table that hold it, as
+        in ``{"bus": "price_bus", "car": "price_car"}``. Alternatives that are left out are not
+        changed. A column changes in the rows that have its alternative.
+    availability, by, weights, interval, n_draws
         As in `pasb.choice.shares`.
 
     Returns
@@ -45,8 +61,9 @@ def elasticities(
 
     Notes
     -----
-    The stick of an alternative sees its own covariates, and the last one has no stick: in draws in
-    which an alternative is the last one, its elasticities are zero.
+    Under a `StickChoiceClassifier` the stick of an alternative sees its own covariates, and the
+    last one has no stick: in draws in which an alternative is the last one, its elasticities are
+    zero. The sticks of other classifiers see the columns of all alternatives.
 
     Examples
     --------
@@ -64,12 +81,43 @@ def elasticities(
     >>> found["kind"].tolist(), (found["estimate"].round(1) < 0).tolist()
     (['own', 'cross', 'cross', 'own'], [True, False, False, False])
     """
-    market = Market(model, data, None, by, weights, interval, n_draws)
+    market = Market(model, data, availability, by, weights, interval, n_draws)
+    market.check_named(covariate, columns)
     if market.data is None:
-        raise TypeError("elasticities need a StickChoiceClassifier and ChoiceData")
-    z = market.data.values[:, :, market.data.covariate_number(covariate)]
+        own = AlternativeColumns(market, columns)
+        changed = sorted(own.column_of)
+        found = _by_differences(market, own, changed)
+    else:
+        changed = list(range(market.n_categories))
+        found = _of_sticks(market, market.data, str(covariate))
+    labels = market.labels
+    keys = [
+        {"changed": labels[k], "alternative": label, "kind": "own" if j == k else "cross"}
+        for k in changed
+        for j, label in enumerate(labels)
+    ]
+    return market.report(found.reshape(*found.shape[:2], -1), keys)
+
+
+def _by_differences(
+    market: Market, columns: AlternativeColumns, changed: list[int]
+) -> NDArray[np.float64]:
+    """Of columns of a table, (groups, draws, changed, alternatives)."""
+    now = market.means([market.now], probabilities)[:, :, 0]
+    found = []
+    for k in changed:
+        ends = [columns.scaled(k, float(np.exp(step))) for step in (STEP, -STEP)]
+        values = market.means(ends, probabilities)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found.append((values[:, :, 0] - values[:, :, 1]) / (2 * STEP) / now)
+    return np.stack(found, axis=2)
+
+
+def _of_sticks(market: Market, data: ChoiceData, covariate: str) -> NDArray[np.float64]:
+    """Of a covariate of alternatives, (groups, draws, changed, alternatives)."""
+    z = data.values[:, :, data.covariate_number(covariate)]
     z = np.where(market.available, z, 0.0)
-    coef = model.coefficients_of(market.predictor.parameters["coef"], covariate)
+    coef = market.model.coefficients_of(market.predictor.parameters["coef"], covariate)
     orders, n = market.predictor.orders, market.n_categories
 
     def measure(draws: slice, each: list[NDArray[np.float64]], rows: slice) -> NDArray[np.float64]:
@@ -91,11 +139,4 @@ def elasticities(
 
     values = market.means([market.now], measure)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = values[:, :, :n] / values[:, :, n:]
-    labels = market.labels
-    keys = [
-        {"changed": k, "alternative": j, "kind": "own" if j == k else "cross"}
-        for k in labels
-        for j in labels
-    ]
-    return market.report(found.reshape(*found.shape[:2], -1), keys)
+        return values[:, :, :n] / values[:, :, n:]

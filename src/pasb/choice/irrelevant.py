@@ -81,6 +81,7 @@ def iia_test(
     *,
     margin: float = math.log(1.1),
     availability: Any = None,
+    by: Any = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
     n_draws: int | None = None,
@@ -89,7 +90,7 @@ def iia_test(
 
     Parameters
     ----------
-    model, data, availability, weights, interval, n_draws
+    model, data, availability, by, weights, interval, n_draws
         As in `pasb.choice.shares`.
     margin : float, default=log(1.1)
         A change in log(p_first / p_second) that matters.
@@ -101,6 +102,7 @@ def iia_test(
         the mean over choices of the absolute change of the log-ratio when the third one is
         withdrawn, ``estimate, lower, upper``; and ``violated``, the posterior probability that it
         is above `margin`. Under independence of irrelevant alternatives all changes are zero.
+        NaN where a group has no choice with all three.
 
     Notes
     -----
@@ -120,29 +122,32 @@ def iia_test(
     """
     if not margin >= 0:
         raise ValueError(f"margin must not be negative, not {margin!r}")
-    market = Market(model, data, availability, None, weights, interval, n_draws)
-    n, labels = market.n_categories, market.labels
+    market = Market(model, data, availability, by, weights, interval, n_draws)
+    n, labels, groups = market.n_categories, market.labels, market.groups
     if n < 3:
         raise ValueError("independence of irrelevant alternatives is about three or more")
     keys, found = [], []
     for c in range(n):
         pairs = [pair for pair in combinations(range(n), 2) if c not in pair]
         together = [market.have(a, b, c) for a, b in pairs]
-        counts = [float(market.groups.weights @ has) for has in together]
-        pairs = [pair for pair, count in zip(pairs, counts, strict=True) if count]
-        together = [has for has, count in zip(together, counts, strict=True) if count]
-        if not pairs:
+        counts = [groups._replace(weights=groups.weights * has).totals for has in together]
+        some = [k for k, count in enumerate(counts) if count.any()]
+        if not some:
             continue
         then = market.now.without(c, market.available)
-        values = market.means([market.now, then], _changes(pairs, together))[0, :, :, 0]
-        total = float(market.groups.weights.sum())
-        for k, (a, b) in enumerate(pairs):
-            keys.append({"first": labels[a], "second": labels[b], "third": labels[c]})
-            found.append(values[:, k] * total / float(market.groups.weights @ together[k]))
+        measure = _changes([pairs[k] for k in some], [together[k] for k in some])
+        values = market.means([market.now, then], measure)[:, :, :, 0]
+        for place, k in enumerate(some):
+            keys.append(dict(zip(("first", "second"), (labels[a] for a in pairs[k]), strict=True)))
+            keys[-1]["third"] = labels[c]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found.append(values[:, :, place] * (groups.totals / counts[k])[:, None])
     if not keys:
         raise ValueError("no choice has three alternatives")
-    table = np.stack(found, axis=1)
-    return market.report(table[None], keys, violated=(table > margin).mean(axis=0))
+    table = np.stack(found, axis=2)
+    known = np.isfinite(table[:, 0])
+    violated = np.where(known, (table > margin).mean(axis=1), np.nan)
+    return market.report(np.where(known[:, None], table, np.nan), keys, violated=violated)
 
 
 def _changes(pairs: list[tuple[int, int]], together: list[NDArray[np.bool_]]) -> Any:

@@ -70,8 +70,10 @@ class Market:
         if self.data is not None and not isinstance(model, StickChoiceClassifier):
             raise TypeError(
                 f"{type(model).__name__} knows no covariates of alternatives: pass the table of "
-                "covariates, and availability"
+                "covariates, as in fit, and availability"
             )
+        if self.data is None and availability is None:
+            self.fitted.check_all_available("pasb.choice without availability=")
         self.source = data
         self.now = self.version(data, availability)
         self.predictor = self.fitted.predictor(n_draws)
@@ -86,6 +88,23 @@ class Market:
                 raise ValueError("availability is part of ChoiceData: use data.without(...)")
             data, availability = self.model.table_of(data), data.available
         return Version(*self.fitted.opened(data, availability))
+
+    def check_named(self, covariate: str | None, columns: Any) -> None:
+        """Refuse a covariate of alternatives that is not named in the way of the choices.
+
+        `ChoiceData` has covariates with names; a table has columns of alternatives.
+        """
+        if self.data is not None and (columns is not None or covariate is None):
+            raise TypeError(
+                "ChoiceData has covariates of alternatives: name one by covariate=, without "
+                f"columns=; there are {', '.join(self.data.covariates) or 'none'}"
+            )
+        if self.data is None and (columns is None or covariate is not None):
+            first, last = self.labels[0], self.labels[-1]
+            raise TypeError(
+                f"{type(self.model).__name__} knows no covariates of alternatives: pass the column "
+                f"of each by columns={{{first!r}: ..., {last!r}: ...}}, without covariate="
+            )
 
     @property
     def n_categories(self) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pasb.choice.columns import AlternativeColumns
 from pasb.choice.market import Market, probabilities
 
 
@@ -64,6 +66,8 @@ def share_changes(
     data: Any,
     other: Any,
     *,
+    availability: Any = None,
+    other_availability: Any = None,
     by: Any = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
@@ -73,11 +77,14 @@ def share_changes(
 
     Parameters
     ----------
-    model, data, by, weights, interval, n_draws
+    model, data, availability, by, weights, interval, n_draws
         As in `shares`.
     other : ChoiceData
         The same choices under other circumstances, such as ``data.changed("price", "car",
         factor=1.1)`` or ``data.without("car")``. For other classifiers a table of covariates.
+    other_availability : array or data frame, optional
+        What is available under the other circumstances, where `data` is a table; by default what
+        `availability` says.
 
     Returns
     -------
@@ -96,8 +103,8 @@ def share_changes(
     >>> abs(float(share_changes(model, X, X + 1.0)["estimate"].sum())) < 1e-9
     True
     """
-    market = Market(model, data, None, by, weights, interval, n_draws)
-    then = market.version(other)
+    market = Market(model, data, availability, by, weights, interval, n_draws)
+    then = market.version(other, availability if other_availability is None else other_availability)
     if len(then.inner) != len(market.now.inner):
         raise ValueError(
             f"other must be the same {len(market.now.inner)} choices; it has {len(then.inner)}"
@@ -115,6 +122,7 @@ def diversion(
     alternative: Any,
     *,
     covariate: str | None = None,
+    columns: Mapping | None = None,
     factor: float = 1.01,
     availability: Any = None,
     by: Any = None,
@@ -135,6 +143,9 @@ def diversion(
     covariate : str, optional
         A covariate of alternatives, such as a price, that is multiplied by `factor`; by default
         the alternative is withdrawn.
+    columns : dict, optional
+        For other classifiers than `StickChoiceClassifier`, in place of `covariate`: the column of
+        the alternative in the table, as in ``{"car": "price_car"}``. See `elasticities`.
     factor : float, default=1.01
 
     Returns
@@ -159,12 +170,14 @@ def diversion(
     k, n = market.number_of(alternative), market.n_categories
     has = market.available[:, k] & (market.available.sum(axis=1) > 1)
     groups = market.among(has)
-    if covariate is None:
+    if covariate is None and columns is None:
         then = market.now.without(k, market.available)
-    elif market.data is None:
-        raise ValueError(f"{type(model).__name__} has no covariates of alternatives: {covariate!r}")
     else:
-        then = market.version(market.data.changed(covariate, alternative, factor=factor))
+        market.check_named(covariate, columns)
+        if market.data is None:
+            then = AlternativeColumns(market, columns).scaled(k, factor)
+        else:
+            then = market.version(market.data.changed(str(covariate), alternative, factor=factor))
     values = market.means([market.now, then], probabilities, groups)
     change = values[:, :, 1] - values[:, :, 0]
     others = [j for j in range(n) if j != k]

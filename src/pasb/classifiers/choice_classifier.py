@@ -315,18 +315,16 @@ class StickChoiceClassifier(Panels, AutomaticRate):
         )
         return super()._fit_again(data, None, weights)  # type: ignore[arg-type]
 
-    def order_in_words(self, X=None, y=None):  # noqa: D102
+    def order_in_words(self, X=None, y=None, availability=None):  # noqa: D102
         y = X.choice if isinstance(X, ChoiceData) and y is None else y
-        return super().order_in_words(self._opened(X, None)[0], y)
+        X, availability = self._opened(X, availability)
+        return super().order_in_words(X, y, availability)
 
-    def summary(self, interval=0.9, *, orders="top", X=None, y=None):
-        """Coefficients of each stick, as `StickLogisticClassifier.summary` has them.
-
-        Without those of columns that a stick does not see.
-        """
+    def summary(self, interval=0.9, *, orders="top", X=None, y=None, availability=None):
+        """As `StickLogisticClassifier.summary`, without columns that a stick does not see."""
         y = X.choice if isinstance(X, ChoiceData) and y is None else y
-        table = None if X is None else self._opened(X, None)[0]
-        frame = super().summary(interval, orders=orders, X=table, y=y)
+        X, has = self._opened(X, availability)
+        frame = super().summary(interval, orders=orders, X=X, y=y, availability=has)
         n = len(self.chooser_)
         names = [str(name) for name in self.feature_names_in_[n:]]
         own = {name: str(self.classes_[k % len(self.classes_)]) for k, name in enumerate(names)}

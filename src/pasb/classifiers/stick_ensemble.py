@@ -242,6 +242,12 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         self, sample_weight: NDArray[np.float64] | None, params: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """What the estimator's `fit` and the splitter get."""
+        if "availability" in params:
+            raise TypeError(
+                "availability: StickEnsembleClassifier takes none, because the sticks of other "
+                "learners know no availability. Use a Bayesian classifier, such as "
+                "StickLogisticClassifier; or make availability columns of X"
+            )
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", sample_weight=sample_weight, **params)
             return dict(routed.estimator.fit), dict(routed.splitter.split)

@@ -66,6 +66,7 @@ class AlteredRows:
 
     def __init__(self, model: Any, X: Any):
         self.fitted, self._inner_rows, plain = unwrapped(model)
+        self.fitted.check_all_available("effects and their pictures")
         X = dense_table(X)
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):

@@ -257,7 +257,7 @@ class Fitted:
         if self.watched.available is not None:
             raise NotImplementedError(
                 f"{what} would take everything for available, but the model was fitted with "
-                "availability; the predict methods, loo and pasb.choice take it"
+                "availability; predictions, summary, order_in_words, loo and pasb.choice take it"
             )
 
     def check_has_coefficients(self, what: str) -> None:

@@ -33,6 +33,7 @@ class OrderMixin:
         orders: str | int = "top",
         X: ArrayLike | None = None,
         y: ArrayLike | None = None,
+        availability: Any = None,
     ) -> Any:
         """Coefficients of each stick, as a data frame; of softplus sticks their experts.
 
@@ -51,12 +52,15 @@ class OrderMixin:
             0.05; or of so many orders, each with its ``order`` and ``order_probability``.
         X, y : array or data frame, array, optional
             Rows such as those of the fit. Each stick then has the share of ``rows`` that reach it,
-            the shares of own and other rows it stops (``stopped_own``, ``stopped_others``), and
-            ``log_evidence``: the log marginal likelihood of how it divides these rows, each
-            counted once, under the prior that was used, as in `pasb.order_evidence`. It is NaN
+            the shares of own and other ones of these it stops (``stopped_own``,
+            ``stopped_others``), and ``log_evidence``: the log marginal likelihood of how it
+            divides these rows, each counted once, under the prior that was used, as in
+            `pasb.order_evidence`. It is NaN
             where it is not defined: for softplus sticks, under a horseshoe prior, for binary
             models without normal approximations or with more than 400 columns, and where the model
             was fitted with availability.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            Of these rows, as in `fit`. Rows without a choice on a stick do not reach it.
 
         Returns
         -------
@@ -84,7 +88,7 @@ class OrderMixin:
         from pasb.posterior.words import several_orders
 
         fitted = self.fitted_
-        frame = coefficient_table(fitted, tails_of(interval), orders, X, y)
+        frame = coefficient_table(fitted, tails_of(interval), orders, X, y, availability)
         told = several_orders(fitted)
         if told and hasattr(frame, "attrs"):
             frame.attrs["orders"] = told
@@ -167,7 +171,7 @@ class OrderMixin:
             )
         return native_frame(by_direction(frames, fitted.directions), fitted.frame_library)
 
-    def order_in_words(self, X=None, y=None) -> str:
+    def order_in_words(self, X=None, y=None, availability=None) -> str:
         """What the order says about the data: who is split off first, and how cleanly.
 
         Parameters
@@ -176,6 +180,8 @@ class OrderMixin:
         y : array of shape (n_rows,), optional
             Rows by which the splits are judged, such as the training rows; by default the few
             that the model keeps to watch its chains.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            Of these rows, as in `fit`. Rows without a choice on a stick do not count there.
 
         Returns
         -------
@@ -195,4 +201,4 @@ class OrderMixin:
         """
         from pasb.posterior.words import order_in_words
 
-        return order_in_words(self.fitted_, X, y)
+        return order_in_words(self.fitted_, X, y, availability)

@@ -20,7 +20,7 @@ class StickEvidences:
     That of a stick is the log marginal likelihood of how it divides the rows that reach it, under
     the prior of the model, as `pasb.order_evidence` has it. NaN where it is not defined: under a
     horseshoe prior, with more columns than a normal approximation is for, for binary models without
-    one, and where the model was fitted with availability.
+    one, and where the model was fitted with availability or the rows have some.
 
     Parameters
     ----------
@@ -28,6 +28,8 @@ class StickEvidences:
     direction : {"forward", "reverse"}
     inner, categories : array
         Rows in the binary model's columns, and their categories.
+    available : boolean array of shape (n_rows, n_classes), optional
+        What each row could choose.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class StickEvidences:
         direction: Direction,
         inner: NDArray[np.float64],
         categories: NDArray[np.int64],
+        available: NDArray[np.bool_] | None = None,
     ):
         binary = fitted.binary
         self._known: dict[tuple[int, int], float] = {}
         self._ties = fitted.last_two_tie
         self._store = None
-        if fitted.watched.available is not None or not has_evidences(binary):
+        given = available is not None or fitted.watched.available is not None
+        if given or not has_evidences(binary):
             return
         with one_blas_thread():
             rows = Rows.of(inner, categories, len(fitted.classes))

@@ -16,7 +16,7 @@ from pasb.posterior.prior_words import prior_column
 from pasb.posterior.splits import Splits
 from pasb.posterior.stick_contents import Contents, contents_of
 from pasb.posterior.stick_evidence import StickEvidences
-from pasb.posterior.words import PROBABLE, stick_divisions
+from pasb.posterior.words import PROBABLE, rows_on_sticks, stick_divisions
 
 LEAST_DRAWS = 8  # of a chain that takes part in R-hat
 
@@ -27,6 +27,7 @@ def coefficient_table(
     orders: str | int = "top",
     X: ArrayLike | None = None,
     y: ArrayLike | None = None,
+    availability: Any = None,
 ) -> Any:
     """What is on the sticks of one or several orders; see `OrderMixin.summary`."""
     contents = contents_of(fitted)
@@ -37,8 +38,12 @@ def coefficient_table(
         raise ValueError("pass both X and y, or none of them")
     rows = None
     if X is not None and y is not None:
-        inner = fitted.inner_rows(X)[:]
-        rows = inner, categories_of(fitted, y, len(inner))
+        if availability is None:
+            fitted.check_all_available("summary(X=X, y=y)")
+        table, available = fitted.opened(X, availability)
+        rows = table[:], categories_of(fitted, y, len(table)), available
+    elif availability is not None:
+        raise ValueError("availability needs the rows it belongs to: pass X and y too")
     splits = Splits.of(fitted)
     frames = []
     for direction in fitted.directions:
@@ -132,13 +137,13 @@ def _divisions(
     direction: Any,
     inner: NDArray[np.float64],
     categories: NDArray[np.int64],
+    available: NDArray[np.bool_] | None,
 ) -> dict[str, NDArray[np.float64]]:
     """The share of rows that each stick is about, and how it divides them."""
     chains = fitted.draws.of_direction(direction)
     chosen = fitted.in_order(order, direction)[chains]
-    found = stick_divisions(fitted, order, direction, chains, chosen, inner, categories)
-    place = np.argsort(order)[categories]
-    reached = np.array([(place >= stick).mean() for stick in range(len(order) - 1)])
+    found = stick_divisions(fitted, order, direction, chains, chosen, inner, categories, available)
+    reached = rows_on_sticks(order, categories, available).mean(axis=1)
     own = [np.nan if split is None else split.own for split in found]
     others = [np.nan if split is None else split.others for split in found]
     columns = {"rows": reached, "stopped_own": own, "stopped_others": others}

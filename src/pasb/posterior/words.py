@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,12 @@ class Division(NamedTuple):
     others: float  # of the rows of the classes behind it
 
 
-def order_in_words(fitted: Fitted, X: ArrayLike | None = None, y: ArrayLike | None = None) -> str:
+def order_in_words(
+    fitted: Fitted,
+    X: ArrayLike | None = None,
+    y: ArrayLike | None = None,
+    availability: Any = None,
+) -> str:
     """Say in which order a fitted model splits off its classes, and how cleanly.
 
     Parameters
@@ -37,21 +42,30 @@ def order_in_words(fitted: Fitted, X: ArrayLike | None = None, y: ArrayLike | No
     X, y : array, optional
         Rows by which the splits are judged; by default those training rows that the model
         keeps to watch its chains, a couple of dozen.
+    availability : array or data frame, optional
+        Which classes these rows could choose.
     """
     watched = X is None or y is None
     if X is None or y is None:
-        inner, categories = fitted.watched.inner, fitted.watched.category
+        if availability is not None:
+            raise ValueError("availability needs the rows it belongs to: pass X and y too")
+        _, inner, categories, available = fitted.watched
     else:
+        if availability is None:
+            fitted.check_all_available("order_in_words(X, y)")
         labels, known = np.asarray(y), fitted.classes
-        inner = fitted.inner_rows(X)[:]
+        table, available = fitted.opened(X, availability)
+        inner = table[:]
         categories = np.minimum(np.searchsorted(known, labels), len(known) - 1)
         if len(labels) != len(inner) or not (known[categories] == labels).all():
             raise ValueError("y must hold one of the model's classes for each row of X")
     sentences = []
     for direction in fitted.directions:
-        text = _sentences(fitted, direction, inner, categories)
+        text = _sentences(fitted, direction, inner, categories, available)
         named = len(fitted.directions) > 1
         sentences.append(f"{direction.capitalize()} sticks: {text}" if named else text)
+    if available is not None:
+        sentences.append("(On each stick, rows count that could stop there and could go on.)")
     if watched:
         sentences.append(f"(Judged by {len(inner)} of the training rows.)")
     return " ".join(sentences)
@@ -76,14 +90,22 @@ def several_orders(fitted: Fitted) -> str:
     return " ".join(told)
 
 
-def _sentences(fitted: Fitted, direction: Direction, inner: NDArray, categories: NDArray) -> str:
+def _sentences(
+    fitted: Fitted,
+    direction: Direction,
+    inner: NDArray,
+    categories: NDArray,
+    available: NDArray[np.bool_] | None,
+) -> str:
     chains = fitted.draws.of_direction(direction)
     orders = fitted.draws.order[chains]
     n = orders.shape[2]
     names = [str(label) for label in fitted.classes]
 
     def judged(order: NDArray[np.int64], draws: NDArray[np.bool_]) -> list[str]:
-        splits = stick_divisions(fitted, order, direction, chains, draws, inner, categories)
+        splits = stick_divisions(
+            fitted, order, direction, chains, draws, inner, categories, available
+        )
         sides = "its own rows", "the others"
         if n == 2:
             sides = f"the rows of {names[order[0]]}", f"those of {names[order[1]]}"
@@ -126,8 +148,9 @@ def stick_divisions(
     chosen: NDArray[np.bool_],
     inner: NDArray[np.float64],
     categories: NDArray[np.int64],
+    available: NDArray[np.bool_] | None = None,
 ) -> list[Division | None]:
-    """How each stick of an order divides the rows that reach it.
+    """How each stick of an order divides the rows that are on it.
 
     Parameters
     ----------
@@ -140,11 +163,13 @@ def stick_divisions(
         Draws to average over; at most `MOST_DRAWS` of them are used.
     inner, categories : array
         Rows in the binary model's columns, and their categories.
+    available : boolean array of shape (n_rows, n_classes), optional
+        What each row could choose.
 
     Returns
     -------
     list of Division
-        None for a stick that too few of the rows reach.
+        None for a stick that too few of the rows are on.
     """
     binary, blocks, n_rows = fitted.binary, blocked(inner), len(inner)
     draws = np.argwhere(chosen)
@@ -157,14 +182,32 @@ def stick_divisions(
         accept, _ = accept_reject(success, failure, direction)
         stop += np.exp(accept[0, :, :n_rows])
     stop /= len(draws)
-    place = np.argsort(order)[categories]
     splits: list[Division | None] = []
-    for k, category in enumerate(order[:-1]):
-        mine, behind = place == k, place > k
+    for on, category in zip(rows_on_sticks(order, categories, available), order[:-1], strict=True):
+        mine = on & (categories == category)
+        behind = on & ~mine
         enough = min(mine.sum(), behind.sum()) >= FEWEST_ROWS
         shares = (stop[category, mine], stop[category, behind])
         splits.append(Division(*(float(s.mean()) for s in shares)) if enough else None)
     return splits
+
+
+def rows_on_sticks(
+    order: NDArray[np.int64],
+    categories: NDArray[np.int64],
+    available: NDArray[np.bool_] | None = None,
+) -> NDArray[np.bool_]:
+    """Which rows each stick of an order divides, (sticks, rows).
+
+    Those of its category and of the ones behind it, where the row has its category and another
+    one behind it.
+    """
+    place = np.argsort(order)[categories]
+    on = place >= np.arange(len(order) - 1)[:, None]
+    if available is not None:
+        has = available[:, order].T
+        on &= has[:-1] & np.logical_or.accumulate(has[::-1])[::-1][1:]
+    return on
 
 
 def _how(split: Division | None, sides: tuple[str, str] | None) -> str:

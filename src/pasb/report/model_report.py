@@ -103,6 +103,8 @@ class ModelReport:
         if train is not None and len(train) != 2:
             raise ValueError("train must be a pair: the table of the fit and its labels")
         subject = Subject.of(model)
+        if X is not None:
+            subject.classifier.fitted_.check_all_available("a report on rows")
         seen = None if X is None else Evaluated.of(model, X, y, max_rows, row_numbers)
         classifier = subject.classifier
         self.facts: dict[str, Any] = {
