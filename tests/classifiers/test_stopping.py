@@ -253,3 +253,18 @@ class TestUntil:
     def test_bad_ones_are_refused_before_anything_takes_time(self):
         with pytest.raises(ValueError, match="until must be None or a dictionary"):
             pasb.SoftplusClassifier(until=400).fit(X, Y)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "blocks"])
+def test_time_is_looked_at_while_orders_are_searched(engine, monkeypatch):
+    """With nine classes a search looks at hundreds of sticks before the first sweep."""
+    looks = []
+    clock = staticmethod(lambda: float(looks.append(1) or len(looks)))
+    monkeypatch.setattr(StickClassifier, "_clock", clock)
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), 10)
+    table = rng.normal(size=(9, 2))[y] + rng.normal(size=(90, 2))
+    model = pasb.StickLogisticClassifier(**FEW, engine=engine, max_seconds=30)
+    with pytest.raises(TimeBudgetError, match=r"max_seconds=30 is too short: .* first sweep"):
+        model.fit(table, y)
+    assert len(looks) < 40

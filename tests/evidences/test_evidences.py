@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pasb.binary import Logistic
 from pasb.binary.binary_model import Keys
+from pasb.errors import TimeBudgetError
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
@@ -55,3 +57,40 @@ def test_a_frequent_and_clear_category_comes_first(seed):
     X = np.where(y == 0, -3.0, 3.0) + rng.normal(size=len(y))
     rows = Rows.of(np.column_stack([np.ones(len(y)), X, rng.normal(size=len(y))]), y, 10)
     assert Problem(rows, Logistic()).approximations().by_separation()[0] == 0
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_search_ends_when_its_time_is_up_and_may_go_on(seed, known):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(9), 12)
+    X = np.column_stack([np.ones(len(y)), rng.normal(size=(9, 2))[y] + rng.normal(size=(108, 2))])
+    problem = Problem(Rows.of(X, y, 9), Logistic())
+    store, looks = problem.approximations(), []
+    # the first 60 looks are those of the order to start from; scouts come last
+    store.time_is_up = lambda: looks.append(1) or len(looks) > (9000 if known else 60)
+    if known:
+        store.searched_order(0)
+        looks.extend(9000 * [1])
+    with pytest.raises(TimeBudgetError, match="while orders were searched"):
+        store.known(None)
+    store.time_is_up = lambda: False
+    order = store.searched_order(0)
+    assert (order == problem.approximations().searched_order(0)).all()
+
+
+def test_a_search_fits_no_stick_twice(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(9), 12)
+    rows = Rows.of(np.column_stack([np.ones(108), rng.normal(size=(108, 2))]), y, 9)
+    store, fitted = Problem(rows, Logistic()).approximations(), []
+    fit = store.sampler.approximate
+
+    def counted(roles, start):
+        fitted.append(roles.tobytes())
+        return fit(roles, start)
+
+    monkeypatch.setattr(store.sampler, "approximate", counted)
+    sticks = store.plausible()
+    store.gaussians(tuple(sticks.pairs))
+    # one category against all others: from nothing, and once more from there
+    assert len(fitted) <= len(set(fitted)) + 9

@@ -11,6 +11,7 @@ import pytest
 from pasb.binary import Logistic
 from pasb.engines.threads import ThreadEngine
 from pasb.errors import TimeBudgetError
+from pasb.evidences.evidences import Evidences
 from pasb.numerics.rows import Rows
 from pasb.sampling.budget import FEWEST_DRAWS, Budget
 from pasb.sampling.chain import Chain
@@ -76,6 +77,12 @@ def whole():
 @pytest.fixture(autouse=True)
 def short_slices(monkeypatch):
     monkeypatch.setattr(Engine, "slice_seconds", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def no_looks_before_the_first_sweep(monkeypatch):
+    """So that the clock counts sweeps; `tests/classifiers/test_stopping.py` has searches."""
+    monkeypatch.setattr(Evidences, "check_time", lambda self: None)
 
 
 class TestBudget:

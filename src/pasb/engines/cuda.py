@@ -58,6 +58,9 @@ class CudaEngine(Engine):
         surrogates: dict[int, Evidences | None] = {
             name: problem.surrogate(self.n_jobs) for name, problem in each.items()
         }
+        for store in surrogates.values():
+            if store is not None:
+                store.time_is_up = self.time_is_up
         if not has_trajectories(problems[0]):
             surrogates = with_pilots(each, surrogates, schedule.seed)
         self.evidences |= surrogates

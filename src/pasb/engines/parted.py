@@ -14,9 +14,10 @@ import numpy as np
 
 from pasb.binary.binary_model import Keys
 from pasb.binary.linear import LinearModel, LinearSampler
+from pasb.binary.row_requests import Answer, Request
 from pasb.engines.cost import RunCost
 from pasb.errors import EngineError
-from pasb.evidences.approximations import Approximations
+from pasb.evidences.approximations import LATTICE_LIMIT, Approximations
 from pasb.evidences.asked_sticks import AskedSticks
 from pasb.moves.move import State, Tally
 from pasb.numerics.asking import Ask, Asking, answered_by, together
@@ -28,7 +29,7 @@ from pasb.sampling.progress import phase
 from pasb.sampling.row_sums import PartedRows
 from pasb.variates.scalar import uniform_at
 
-SAMPLE_ROWS = 20_000  # on which orders are searched
+SAMPLE_ROWS, ROWS_OF_A_CLASS = 20_000, 100  # on which orders are searched; with many classes
 MOST_COLUMNS = 2000  # a Newton step has their square
 
 
@@ -66,14 +67,20 @@ class PartedEngine(Engine):
         assert rows.row_sums is not None
         self.rows[id(rows)] = rows
         ask = partial(rows.row_sums.ask, link=sampler.link)
-        few = rows.row_sums.at_most(SAMPLE_ROWS)
+        few = rows.row_sums.at_most(sample_rows(rows.n_categories))
         own = problem.model.sampler(few)
         assert isinstance(own, LinearSampler)
         own.reserve(self.n_jobs)
         counts = np.diff(few.bounds).astype(np.float64)
         sample = Approximations(own, counts, few.n_columns, problem.roles, self.n_jobs)
+        sample.time_is_up = self.time_is_up
+
+        def ask_in_time(requests: list[Request]) -> list[Answer]:
+            sample.check_time()
+            return ask(requests)
+
         sticks = AskedSticks(sample, sampler.prior)
-        answered_by(ask, sticks.explored(problem.fixed_order))
+        answered_by(ask_in_time, sticks.explored(problem.fixed_order))
         return sticks, ask
 
     def teams(self, chains: Sequence[Chain]) -> list[list[Chain]]:  # noqa: D102
@@ -145,6 +152,18 @@ class PartedEngine(Engine):
         for rows in self.rows.values():
             if rows.row_sums is not None:
                 rows.row_sums.close()
+
+
+def sample_rows(n_categories: int) -> int:
+    """On how many rows orders are searched; fewer the more evidences a search looks at.
+
+    Up to 8 classes it fills a lattice, beyond it peels (about half the square of the number of
+    classes) and walks (up to 8000 evidences).
+    """
+    if n_categories <= LATTICE_LIMIT:
+        return SAMPLE_ROWS
+    few = SAMPLE_ROWS * LATTICE_LIMIT // n_categories
+    return min(SAMPLE_ROWS, max(few, ROWS_OF_A_CLASS * n_categories))
 
 
 def check_problem(problem: Problem) -> None:

@@ -40,6 +40,9 @@ class ThreadEngine(Engine):
                     problem.surrogate(self.n_jobs),
                     problem.annealed(self.n_jobs),
                 )
+                for store in shared[id(problem)]:
+                    if store is not None:
+                        store.time_is_up = self.time_is_up
         # all chains count the same moves: paths between orders in every direction, or in none
         anneals = all(annealed is not None for *_, annealed in shared.values())
         for k, problem in enumerate(problems):

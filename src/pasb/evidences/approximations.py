@@ -91,9 +91,10 @@ class Approximations(Evidences):
         stick = (category, later)
         value = self._evidences.get(stick)
         if value is None:  # two threads may both find it: the same number
-            first = self._one_against_the_rest(category)
-            gaussian = self.sampler.approximate(self.roles(category, later), first.mode)
-            value = self._evidences[stick] = gaussian.log_evidence
+            found = self._get(category, later)
+            if later == self.all_but(category):  # one more climb, as the others have had
+                found = self.sampler.approximate(self.roles(*stick), found.mode)
+            value = self._evidences[stick] = found.log_evidence
         return value
 
     def known(self, fixed_order: NDArray[np.int64] | None) -> Known | None:
@@ -137,12 +138,13 @@ class Approximations(Evidences):
     def _plausible(self) -> KnownSticks:
         """The sticks of plausible orders, from a search and a walk that continues from its end."""
         best = self.searched_order(0)
-        wander(best, self.log_evidence, np.random.default_rng(0))
+        wander(best, self.sought, np.random.default_rng(0))
         found = KnownSticks.of(self._evidences)
         evidences = np.array([self._evidences[pair] for pair in found.pairs])
         return found.most_probable(TRUST * evidences, min(MOST_KNOWN, self.capacity), best)
 
     def _send_scout(self, category: int, later: int, first: NDArray[np.float64]) -> Scout:
+        self.check_time()
         return self.sampler.explore(self.roles(category, later), first)
 
     def lattice(self) -> Lattice | None:
@@ -165,6 +167,7 @@ class Approximations(Evidences):
         gaussians = np.empty((len(sticks), self.gaussian_size))
 
         def fill(row: int) -> None:
+            self.check_time()
             gaussian = self._get(*sticks[row])
             gaussians[row] = gaussian.packed
             if sticks[row] in self._kept:
@@ -186,9 +189,10 @@ class Approximations(Evidences):
         first = self._one_against_the_rest(category)
         if later == self.all_but(category):
             return first
-        if (category, later) not in self._kept:
+        kept = self._kept.get((category, later))  # another thread may clear them
+        if kept is None:
             if len(self._kept) >= self.capacity:
                 self._kept.clear()
-            roles = self.roles(category, later)
-            self._kept[category, later] = self.sampler.approximate(roles, first.mode)
-        return self._kept[category, later]
+            kept = self.sampler.approximate(self.roles(category, later), first.mode)
+            self._kept[category, later] = kept
+        return kept

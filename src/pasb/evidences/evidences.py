@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.errors import TimeBudgetError
 from pasb.orders.lattice import Lattice
 from pasb.orders.walk import HOT_SHARE, MOST_EVIDENCES, walk
 from pasb.sticks import ABSENT, Roles
 
 PEELED_EVIDENCES = 6000  # at most, roughly, for a first order
+
+
+def _never() -> bool:
+    return False
 
 
 class Evidences(ABC):
@@ -33,6 +39,11 @@ class Evidences(ABC):
         Those of rows that stop at a stick and that go on.
     n_jobs : int
         Walkers that search at the same time.
+
+    Attributes
+    ----------
+    time_is_up : callable
+        Whether a search shall end, with a `TimeBudgetError`.
     """
 
     n_walkers = 4
@@ -43,6 +54,7 @@ class Evidences(ABC):
     def __init__(self, counts: NDArray[np.float64], roles: Roles, n_jobs: int = 1):
         self.counts = counts
         self.n_jobs = n_jobs
+        self.time_is_up: Callable[[], bool] = _never
         self.n_categories = len(counts)
         self._roles = roles._replace(before=ABSENT)  # nothing is imputed here
         self.everyone = 2**self.n_categories - 1
@@ -57,6 +69,16 @@ class Evidences(ABC):
     def lattice(self) -> Lattice | None:
         """The evidences of all orders; None when there are too many, or they are too large."""
 
+    def check_time(self) -> None:
+        """End a search whose time is up."""
+        if self.time_is_up():
+            raise TimeBudgetError("the time was spent while orders were searched")
+
+    def sought(self, category: int, later: int) -> float:
+        """`log_evidence` for a search, which ends when its time is up."""
+        self.check_time()
+        return self.log_evidence(category, later)
+
     def searched_order(self, seed: int) -> NDArray[np.int64]:
         """The best order that a few walkers on the lattice find; the same for all chains."""
         with self._search:
@@ -66,7 +88,7 @@ class Evidences(ABC):
                 def search(walker: int) -> NDArray[np.int64]:
                     rng = np.random.default_rng([seed, walker])
                     most = self.most_evidences
-                    return walk(start, self.log_evidence, rng, most, self.hot_share)
+                    return walk(start, self.sought, rng, most, self.hot_share)
 
                 with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
                     found = list(pool.map(search, range(self.n_walkers)))
@@ -100,7 +122,7 @@ class Evidences(ABC):
                 everyone = members(np.array(left))
                 some = sorted(left, key=lambda c: cost[c])[: width if order else None]
                 sets = [everyone & ~(1 << c) for c in some]
-                for c, evidence in zip(some, pool.map(self.log_evidence, some, sets), strict=True):
+                for c, evidence in zip(some, pool.map(self.sought, some, sets), strict=True):
                     cost[c] = -evidence / max(self.counts[c], 1e-12)
                 chosen = min(some, key=lambda c: cost[c])
                 order.append(chosen)
@@ -119,7 +141,7 @@ class Evidences(ABC):
         nothing *= self.factor
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             everyone = range(len(counts))
-            evidence = list(pool.map(self.log_evidence, everyone, map(self.all_but, everyone)))
+            evidence = list(pool.map(self.sought, everyone, map(self.all_but, everyone)))
         return np.argsort(-(1 - np.array(evidence) / nothing), kind="stable")
 
     def all_but(self, category: int) -> int:

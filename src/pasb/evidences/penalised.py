@@ -86,8 +86,8 @@ class FittedEvidences(Evidences):
                 # first those that the others start from
                 sticks.sort(key=lambda stick: stick[1] != self.all_but(stick[0]))
                 with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
-                    list(pool.map(self.log_evidence, *zip(*sticks[:n], strict=True)))
-                    list(pool.map(self.log_evidence, *zip(*sticks[n:], strict=True)))
+                    list(pool.map(self.sought, *zip(*sticks[:n], strict=True)))
+                    list(pool.map(self.sought, *zip(*sticks[n:], strict=True)))
                 self._lattice = Lattice.of(n, self.log_evidence)
             return self._lattice
 

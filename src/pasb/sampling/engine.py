@@ -22,6 +22,8 @@ class Engine(ABC):
 
     #: how long a slice lasts: between two of them a run looks after its chains
     slice_seconds: float = 0.1
+    #: whether the time of the run is spent; what precedes the first sweep looks at it
+    time_is_up: Callable[[], bool] = staticmethod(lambda: False)
 
     @abstractmethod
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:

@@ -20,7 +20,7 @@ from time import monotonic
 
 from numpy.typing import NDArray
 
-from pasb.errors import CheckpointError
+from pasb.errors import CheckpointError, TimeBudgetError
 from pasb.numerics.helpers import one_blas_thread
 from pasb.sampling.budget import Budget, fewest_draws
 from pasb.sampling.chain import Chain, SweepInfo, empty_trace
@@ -81,18 +81,26 @@ def sample(
     if budget is not None and budget.spent:
         raise budget.too_short([], checkpoint)
     phase("searching orders" if problems[0].searches else "preparing")
-    with one_blas_thread(), engine:
-        chains, trace = _with_trace(engine, problems, schedule)
-        run = Run(engine, chains, list(callbacks), budget)
-        if enough is not None:
-            run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
-            run.meetings = meetings(schedule, first_look)
-        if checkpoint is None:
-            run.go(None)
-        else:
-            with Checkpoint.open(Path(checkpoint), fingerprint or {}) as folder:
-                run.restore(folder)
-                run.go(folder)
+    chains: list[Chain] = []
+    try:
+        with one_blas_thread(), engine:
+            if budget is not None:
+                engine.time_is_up = lambda: budget.spent
+            chains, trace = _with_trace(engine, problems, schedule)
+            run = Run(engine, chains, list(callbacks), budget)
+            if enough is not None:
+                run.enough = lambda n_draws: enough(first_draws(chains, trace, n_draws))
+                run.meetings = meetings(schedule, first_look)
+            if checkpoint is None:
+                run.go(None)
+            else:
+                with Checkpoint.open(Path(checkpoint), fingerprint or {}) as folder:
+                    run.restore(folder)
+                    run.go(folder)
+    except TimeBudgetError as error:  # of a search
+        if budget is None:
+            raise
+        raise budget.too_short(chains, checkpoint) from error
     if budget is not None and run.came_to_nothing:
         raise budget.too_short(chains, checkpoint)
     return collect(chains, trace, run.ended, run.n_draws)
