@@ -24,6 +24,7 @@ from pasb import datasets
 MODELS = {
     "logistic": pasb.StickLogisticClassifier(random_state=1),
     "logistic, tight prior": pasb.StickLogisticClassifier(precision=10.0, random_state=1),
+    "logistic, wide prior": pasb.StickLogisticClassifier(precision=1e-3, random_state=1),
     "softplus": pasb.SoftplusClassifier(random_state=1),
     "kernel machine": pasb.StickSVMClassifier(random_state=1),
 }
@@ -71,7 +72,8 @@ def main() -> None:
     for name in sorted(folds, key=lambda name: -folds[name].sum()):
         less = folds[name] - folds[best]
         print(f"{name:22} {less.sum():8.1f} ± {np.sqrt(len(y)) * less.std():.1f} by folds")
-    print(pasb.compare(fitted, X, y).round(2).to_string())
+    if fitted:
+        print(pasb.compare(fitted, X, y).round(2).to_string())
 
 
 if __name__ == "__main__":
