@@ -30,7 +30,7 @@ import pandas as pd
 
 from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRobitClassifier
 from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
-from pasb.binary.t_link import logistic_link
+from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.covariates.part_scan import scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.table_sources import ParquetSource
@@ -128,11 +128,11 @@ def timed(sums, arguments) -> list[tuple[str, int, float]]:
         for n in (1, most):
             coef = rng.normal(size=(n, arguments.columns + 1)) * 0.1
             requests = [Request(kind, roles, one[None]) for one in coef]
-            sums.ask(requests, logistic_link())
+            sums.ask(requests, LOGISTIC_LINK)
             times = []
             for _ in range(3):
                 began = perf_counter()
-                sums.ask(requests, logistic_link())
+                sums.ask(requests, LOGISTIC_LINK)
                 times.append(perf_counter() - began)
             out.append((name, n, min(times)))
     sums.close()
@@ -152,7 +152,7 @@ def products(arguments) -> None:
                 times = []
                 for _ in range(3):
                     began = process_time()
-                    sums.ask([Request(kind, roles, coef)], logistic_link())
+                    sums.ask([Request(kind, roles, coef)], LOGISTIC_LINK)
                     times.append(process_time() - began)
                 each = 1e9 * min(times) / n_rows / len(coef)
                 print(
@@ -219,7 +219,7 @@ def storage(arguments) -> None:
         roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
         roles[0] = SUCCESS
         coef = np.random.default_rng(2).normal(size=(8, arguments.columns + 1)) * 0.3
-        values = [one.ask([Request(VALUE, roles, coef)], logistic_link())[0].sums for one in sums]
+        values = [one.ask([Request(VALUE, roles, coef)], LOGISTIC_LINK)[0].sums for one in sums]
         gap = np.abs(values[0].sum(axis=1) - values[1].sum(axis=1)).max()
         fits = []
         for kind in ("float64", "float32"):

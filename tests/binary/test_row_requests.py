@@ -19,12 +19,12 @@ from pasb.binary.row_requests import (
     unstacked,
 )
 from pasb.binary.slopes import slopes
-from pasb.binary.t_link import logistic_link, t_link
+from pasb.binary.t_link import LOGISTIC_LINK, t_link
 from pasb.numerics.asking import answered_by, together
 from pasb.numerics.rows import BLOCK, Rows
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
 
-LINKS = {"logistic": logistic_link(), "robit": t_link(6.0), "probit": t_link(np.inf)}
+LINKS = {"logistic": LOGISTIC_LINK, "robit": t_link(6.0), "probit": t_link(np.inf)}
 FLAT = (False, 1e-300, 1.0)  # a prior that adds nothing
 
 
@@ -78,7 +78,7 @@ def test_the_bits_do_not_depend_on_company(rows, link):
 
 def test_newton_finds_the_mode_for_many_sticks_at_once(rows):
     prior = CoefficientPrior(True, 2.0, 8.0)
-    link, n_passes = logistic_link(), []
+    link, n_passes = LOGISTIC_LINK, []
 
     def ask(requests):
         n_passes.append(len(requests))
@@ -98,12 +98,12 @@ def test_newton_finds_the_mode_for_many_sticks_at_once(rows):
 
 def test_sums_of_parts_add_up(rows):
     requests = [Request(NEWTON, ROLES, np.ones((1, 5)) * 0.1)]
-    (whole,) = answered(rows, logistic_link(), stacked(requests))
+    (whole,) = answered(rows, LOGISTIC_LINK, stacked(requests))
     table = rows.blocks.transpose(0, 2, 1).reshape(-1, 8)[:900, :5]
     halves = []
     for part in (slice(0, None, 2), slice(1, None, 2)):
         own = Rows.of(table[part], rows.categories[part], 4, rows.weights[part])
-        halves.append(answered(own, logistic_link(), stacked(requests)))
+        halves.append(answered(own, LOGISTIC_LINK, stacked(requests)))
     (total,) = added(*halves)
     for one, other in zip(whole, total, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from pasb import StickLogisticClassifier
-from pasb.binary import wide
+from pasb.binary import linear
 from pasb.binary.wide import draw_wide
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import BLOCK, Rows
@@ -58,7 +58,7 @@ def test_rows_that_are_nearly_the_same_take_the_slow_way(seed):
 
 
 def test_a_fit_with_more_columns_than_rows(monkeypatch):
-    monkeypatch.setattr(wide, "WIDE_FROM", 30)
+    monkeypatch.setattr(linear, "WIDE_FROM", 30)
     monkeypatch.setattr("pasb.sampling.problem.MANY_COLUMNS", 30)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 60))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.settings import OTHER_DEFAULTS, PRIOR, RUN, WEIGHTS
+from pasb.numerics.helpers import cores
 
 CLASSIFIERS = [
     pasb.StickBreakingClassifier,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.sampling import memory
+from pasb.sampling import draws
 
 X, Y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
 
@@ -59,17 +59,17 @@ def test_draws_that_do_not_fit_are_refused_before_any_work(kind, settings, monke
 def test_the_limit_is_the_memory_of_the_machine(monkeypatch):
     model = pasb.Logistic()
     of_a_draw = 8 * 2 * (3 * (sum(np.prod(s) for s in model.shapes(4).values()) + 1) + 1)
-    monkeypatch.setattr(memory, "memory", lambda: 100 * of_a_draw)
-    memory.check_room(model, 4, 3, 2, 100)
+    monkeypatch.setattr(draws, "memory", lambda: 100 * of_a_draw)
+    draws.check_room(model, 4, 3, 2, 100)
     with pytest.raises(ValueError, match="at most 100 draws of each fit"):
-        memory.check_room(model, 4, 3, 2, 101)
+        draws.check_room(model, 4, 3, 2, 101)
 
 
 def test_a_machine_that_does_not_tell(monkeypatch):
-    monkeypatch.setattr(memory, "memory", lambda: None)
-    memory.check_room(pasb.Logistic(), 4, 3, 2, 10**15)
+    monkeypatch.setattr(draws, "memory", lambda: None)
+    draws.check_room(pasb.Logistic(), 4, 3, 2, 10**15)
 
 
 def test_memory_of_this_machine():
-    found = memory.memory()
+    found = draws.memory()
     assert found is None or 2**28 < found < 2**50

@@ -26,7 +26,7 @@ from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.column_priors import ColumnPriors
 from pasb.binary.linear_kernels import LinearSpace
 from pasb.binary.robit_kernels import newton_terms as robit_terms
-from pasb.binary.t_link import LOGISTIC, logistic_link
+from pasb.binary.t_link import LOGISTIC, LOGISTIC_LINK
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.gaussian import equilibrated_cholesky
 from pasb.numerics.rows import BLOCK, Rows, one_predictor, weighted_gram
@@ -71,7 +71,7 @@ def laplace_logistic(
     start: NDArray[np.float64] | None = None,
 ) -> Laplace:
     """`laplace` for a logistic regression."""
-    return laplace(rows, roles, prior, logistic_link(), start)
+    return laplace(rows, roles, prior, LOGISTIC_LINK, start)
 
 
 def laplace(

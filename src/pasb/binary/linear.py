@@ -38,10 +38,10 @@ from pasb.binary.precisions import PrecisionSampler
 from pasb.binary.scout import Scout, scout
 from pasb.binary.side_by_side import exponentials_of, stick_predictors, vector_blocks
 from pasb.binary.stretch import stretch
-from pasb.binary.wide import is_wide
 from pasb.numerics.helpers import Task, one_by_one
 from pasb.numerics.rows import BLOCK, Rows, linear_predictors, padded
 
+WIDE_FROM = 1024  # columns; below, a factor of the precision matrix costs little
 SHRINKAGE = np.int64(17)  # purpose of the stream
 
 # mypy: disable-error-code="call-arg"
@@ -158,7 +158,9 @@ class LinearSampler(PrecisionSampler, Approximable):
         self.prior: Any = model.prior  # CoefficientPrior or ColumnPriors
         self.symmetric = self.prior.symmetric
         # the wide draw knows no locations
-        self.is_wide = is_wide(rows) and isinstance(self.prior, CoefficientPrior)
+        wide = rows.n_columns >= WIDE_FROM and rows.n_rows < rows.n_columns
+        #: whether normal draws are made in the space of rows, by `pasb.binary.wide`
+        self.is_wide = wide and isinstance(self.prior, CoefficientPrior)
         self.n_stretches = 2 if model.moves == "mixed" else 0
         self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "skipped_whole_orders": 0}
         self.counted = np.zeros(len(self.statistics), dtype=np.int64)

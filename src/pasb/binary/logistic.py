@@ -21,7 +21,7 @@ from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.linear_kernels import COEFFICIENTS, LATENTS
 from pasb.binary.logistic_kernels import gibbs_step, latents_alone, log_success_and_failure
 from pasb.binary.side_by_side import logistic_probabilities
-from pasb.binary.t_link import logistic_link
+from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.binary.wide import draw_wide
 from pasb.numerics.rows import Rows
 
@@ -82,7 +82,7 @@ class LogisticSampler(LinearSampler):
     """Polya-Gamma Gibbs updates of the coefficients of every category."""
 
     def __init__(self, model: Logistic, rows: Rows):
-        super().__init__(model, rows, logistic_link())
+        super().__init__(model, rows, LOGISTIC_LINK)
 
     def update(  # noqa: D102
         self, parameters: Parameters, category: int, stick: int, roles: NDArray[np.int8], keys: Keys

@@ -115,11 +115,9 @@ def t_pieces(df: float) -> NDArray[np.float64]:
     return pieces
 
 
-def logistic_link() -> tuple[float, float, NDArray[np.float64]]:
-    """What stands for the logistic link in the place of a t distribution."""
-    nothing = np.zeros((0, DEGREE + 1))
-    nothing.setflags(write=False)
-    return LOGISTIC, 0.0, nothing
+LOGISTIC_LINK: tuple[float, float, NDArray[np.float64]] = (LOGISTIC, 0.0, np.zeros((0, DEGREE + 1)))
+"""What stands for the logistic link in the place of a t distribution."""
+LOGISTIC_LINK[2].setflags(write=False)
 
 
 def t_link(df: float) -> tuple[float, float, NDArray[np.float64]]:

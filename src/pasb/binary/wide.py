@@ -20,16 +20,9 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 
 from pasb.binary.linear_kernels import standard_normals
-from pasb.numerics.rows import BLOCK, Rows
-
-WIDE_FROM = 1024  # columns; below, a factor of Q costs little
+from pasb.numerics.rows import BLOCK
 
 # mypy: disable-error-code="call-arg"
-
-
-def is_wide(rows: Rows) -> bool:
-    """Whether updates are drawn in the space of rows."""
-    return rows.n_columns >= WIDE_FROM and rows.n_rows < rows.n_columns
 
 
 def draw_wide(

@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import seed_from
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.checking import (
@@ -25,7 +24,7 @@ from pasb.covariates.checking import (
 from pasb.evidences.corrected import N_IMPORTANCE, corrected_evidence, has_evidences
 from pasb.evidences.evidences import members
 from pasb.evidences.filling import evidence_lattice
-from pasb.numerics.helpers import one_blas_thread
+from pasb.numerics.helpers import cores, one_blas_thread
 from pasb.numerics.rows import Rows
 from pasb.orders.lattice import Lattice
 from pasb.posterior.frames import native_frame

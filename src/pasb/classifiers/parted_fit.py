@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
-from pasb.covariates.dask_source import DaskSource, is_dask
+from pasb.covariates.dask_source import DaskSource, is_dask, is_elsewhere
 from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.prior_scale import MOST_ROWS
@@ -20,10 +19,10 @@ from pasb.covariates.table_sources import ArraySource, ParquetSource, TableSourc
 from pasb.engines.parted import PartedEngine, check_problem
 from pasb.engines.row_blocks import RowBlocks
 from pasb.engines.workshop import rows_of_a_part
+from pasb.numerics.helpers import cores
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
-from pasb.posterior.lazy_predict import is_elsewhere
+from pasb.sampling.draws import check_room
 from pasb.sampling.engine import Engine
-from pasb.sampling.memory import check_room
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import phase
 from pasb.sampling.row_sums import PartedRows, RowSums, digest_of_all

@@ -17,7 +17,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.prior_sampling import PriorSampling
 from pasb.classifiers.refitting import undone_by_errors
@@ -28,6 +27,7 @@ from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling
 from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
+from pasb.numerics.helpers import cores
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.numerics.rows import Rows
 from pasb.posterior.advice import advice_on
@@ -37,10 +37,9 @@ from pasb.posterior.limits import Limits
 from pasb.posterior.mixin import PosteriorMixin
 from pasb.posterior.predict import Predictor
 from pasb.sampling.budget import Budget
-from pasb.sampling.draws import Draws
+from pasb.sampling.draws import Draws, check_room
 from pasb.sampling.engine import Engine
 from pasb.sampling.fingerprint import run_fingerprint, seed_of
-from pasb.sampling.memory import check_room
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress, phase
 from pasb.sampling.run import sample
@@ -148,9 +147,9 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         self._frame_library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._fixed_orders()  # complains before anything takes time
         categories = np.searchsorted(self.classes_, labels)
-        self._available = available = checked_availability(
-            availability, self.classes_, len(categories), categories
-        )
+        known = self.classes_, len(categories), categories
+        available = None if availability is None else checked_availability(availability, *known)
+        self._available = available
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0

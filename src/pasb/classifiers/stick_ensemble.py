@@ -17,13 +17,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.settings import AT_LEAST_ONE, RUN, HasMethods, StrOptions, fit_context
 from pasb.classifiers.stick_classifier import seed_from
 from pasb.classifiers.stick_ensemble_fits import StickFits, stop_and_go_on
 from pasb.classifiers.stick_ensemble_order import OutOfFold, folds_of
 from pasb.covariates.checking import checked_classes, checked_labels, checked_order, checked_weights
+from pasb.numerics.helpers import cores
 from pasb.orders.known_sticks import sticks_of
 from pasb.sticks import log_probabilities
 

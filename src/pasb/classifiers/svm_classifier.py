@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.support_vector import SupportVector
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.settings import (
     AT_LEAST_ONE,
     POSITIVE,
@@ -28,7 +27,7 @@ from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
 from pasb.covariates.scaling import Scaling
-from pasb.numerics.helpers import one_blas_thread
+from pasb.numerics.helpers import cores, one_blas_thread
 from pasb.numerics.lazy_rows import Table
 from pasb.sampling.problem import Scheme
 from pasb.sampling.progress import phase

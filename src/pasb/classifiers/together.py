@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
-from pasb.classifiers.n_jobs import cores
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.stacked import StackedSoftplusClassifier
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.engines import engine_of
+from pasb.numerics.helpers import cores
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress
 from pasb.sampling.run import sample_together

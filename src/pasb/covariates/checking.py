@@ -56,7 +56,7 @@ def checked_table(
         X = np.empty((len(X), 0))  # scikit-learn cannot convert a frame without columns
     checked = validate_data(
         estimator,
-        as_one_matrix(X),
+        X if isinstance(X, np.ndarray) else as_one_matrix(X),
         y,
         reset=reset,
         dtype=np.float64,
@@ -90,7 +90,9 @@ def _column_problems(X) -> list[str]:
     Columns with gaps are looked at only where another column is wrong too; else the check
     of the finished table finds them, which is faster.
     """
-    if isinstance(X, np.ndarray) and X.dtype.kind in "mM":
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind not in "mM":
+            return []
         return [f"X holds dates or times ({X.dtype}), not numbers: turn them into numbers"]
     frame = data_frame(X)
     if frame is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 from pasb.covariates.parts import Raw
@@ -11,6 +12,11 @@ from pasb.covariates.table_sources import TableSource, raw_of_array, raw_of_fram
 def is_dask(X: Any) -> bool:
     """Whether it is a collection of Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def is_elsewhere(X: Any) -> bool:
+    """Whether rows are to be read piece by piece: a path, or a collection of Dask."""
+    return isinstance(X, str | os.PathLike) or is_dask(X)
 
 
 def _is_frame(X: Any) -> bool:

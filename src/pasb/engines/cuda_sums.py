@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.row_requests import NEWTON, VALUE, Answer, Stacked
-from pasb.binary.t_link import logistic_link
+from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.covariates.parts import Part
 from pasb.engines.device import THREADS, array_module, free_bytes, simulated, to_host, view
 from pasb.numerics.part_tree import reduced
@@ -190,7 +190,7 @@ class CudaSums(LocalSums):
         part = self.parts[0]
         roles = np.full((1, len(part.bounds) - 1), FAILURE, dtype=np.int8)
         coef = np.zeros((1, part.n_columns))
-        self.one_pass([Stacked(kind, roles, coef) for kind in (VALUE, NEWTON)], logistic_link())
+        self.one_pass([Stacked(kind, roles, coef) for kind in (VALUE, NEWTON)], LOGISTIC_LINK)
 
     def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
         xp = self.xp

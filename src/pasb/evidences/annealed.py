@@ -54,14 +54,13 @@ class AnnealedEvidences(Evidences):
         self._lattice: Lattice | None = None
 
     @staticmethod
-    def applies(sampler: object) -> bool:
+    def applies(sampler: SoftplusSampler) -> bool:
         """Whether paths from the prior to the posterior can be short enough."""
-        if not isinstance(sampler, SoftplusSampler) or not sampler.ard:
-            return False
         rows, (n_experts, n_layers, n) = sampler.rows, sampler.size
         n_coordinates = n_experts * (n_layers * (n + 1) + 1) + 2
         return (
-            sampler.model.moves == "mixed"
+            sampler.ard
+            and sampler.model.moves == "mixed"
             and rows.n_categories <= MOST_CATEGORIES
             and rows.n_rows <= MOST_ROWS
             and n_coordinates <= MOST_COORDINATES

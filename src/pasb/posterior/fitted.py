@@ -250,6 +250,8 @@ class Fitted:
     def opened(self, X: ArrayLike, availability: Any) -> tuple[Table, NDArray[np.bool_] | None]:
         """Rows, and what a user says of the classes they can choose; None where it is all."""
         inner = self.inner_rows(X)
+        if availability is None:
+            return inner, None
         return inner, checked_availability(availability, self.classes, len(inner))
 
     def check_all_available(self, what: str) -> None:

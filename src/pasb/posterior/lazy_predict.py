@@ -6,7 +6,6 @@ back has one chunk for each of them.
 
 from __future__ import annotations
 
-import os
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -16,11 +15,6 @@ from numpy.typing import NDArray
 
 from pasb.covariates.dask_source import is_dask
 from pasb.covariates.table_sources import ParquetPiece, ParquetSource
-
-
-def is_elsewhere(X: Any) -> bool:
-    """Whether rows are to be read piece by piece: a path, or a collection of Dask."""
-    return isinstance(X, str | os.PathLike) or is_dask(X)
 
 
 def lazy_proba(model: Any, X: Any, n_draws: int | None) -> Any:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.covariates.dask_source import is_elsewhere
 from pasb.posterior.comparable import ComparableMixin
 from pasb.posterior.frames import native_frame
-from pasb.posterior.lazy_predict import is_elsewhere, lazy_labels, lazy_proba
+from pasb.posterior.lazy_predict import lazy_labels, lazy_proba
 from pasb.posterior.order_mixin import OrderMixin
 from pasb.posterior.showing import ShowingMixin
 from pasb.posterior.tails import tails_of

@@ -1,7 +1,9 @@
-"""What a run kept of its chains, chain by chain and draw by draw."""
+"""What a run kept of its chains, chain by chain and draw by draw, and the room it takes."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -9,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.binary_model import BinaryModel
 from pasb.sampling.chain import Chain
 from pasb.sticks import Direction
 
@@ -195,3 +198,34 @@ def _by_name(names: Sequence[str], counts: NDArray[np.int32]) -> dict[str, NDArr
     for k, name in enumerate(names):
         out[name] = out[name] + counts[..., k] if name in out else counts[..., k].copy()
     return out
+
+
+def check_room(
+    model: BinaryModel, n_columns: int, n_categories: int, n_chains: int, n_draws: int
+) -> None:
+    """Refuse more draws than this machine has memory for.
+
+    Parameters
+    ----------
+    model : BinaryModel
+    n_columns, n_categories : int
+    n_chains, n_draws : int
+        Chains in all, and draws of each.
+    """
+    own = sum(math.prod(shape) for shape in model.shapes(n_columns).values())
+    of_a_draw = 8 * n_chains * (n_categories * (own + 1) + 1)  # parameters, order, log-likelihood
+    needed, room = n_draws * of_a_draw, memory()
+    if room is not None and needed > room:
+        raise ValueError(
+            f"n_draws={n_draws} would take {needed / 2**30:,.0f} GiB of memory with {n_chains} "
+            f"chains, and this machine has {room / 2**30:,.0f}: at most {room // of_a_draw} draws "
+            "of each fit. Draw fewer, use fewer chains, or keep every few sweeps only (thin)"
+        )
+
+
+def memory() -> int | None:
+    """Bytes of memory of this machine, where it tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None

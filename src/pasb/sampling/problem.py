@@ -88,9 +88,8 @@ class Problem:
         if not self.searches:
             return None
         sampler = self.sampler()
-        if not AnnealedEvidences.applies(sampler):
+        if not isinstance(sampler, SoftplusSampler) or not AnnealedEvidences.applies(sampler):
             return None
-        assert isinstance(sampler, SoftplusSampler)
         found = AnnealedEvidences(sampler, self.roles, n_jobs)
         return None if found.lattice() is None else found
 
