@@ -23,6 +23,7 @@ from pasb.classifiers.stick_classifier import seed_from
 from pasb.classifiers.stick_ensemble_fits import StickFits, stop_and_go_on
 from pasb.classifiers.stick_ensemble_order import OutOfFold, folds_of
 from pasb.covariates.checking import checked_classes, checked_labels, checked_order, checked_weights
+from pasb.covariates.rows_elsewhere import need_at_hand
 from pasb.numerics.helpers import cores
 from pasb.orders.known_sticks import sticks_of
 from pasb.sticks import log_probabilities
@@ -184,6 +185,7 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
         cores(self.n_jobs)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+        need_at_hand(X, type(self).__name__)
         validate_data(self, X, y, skip_check_array=True)
         X, labels = indexable(X, checked_labels(y))
         self.classes_ = checked_classes(labels)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 
 from pasb.covariates.cells import cells_of
 from pasb.covariates.frame_input import data_frame
+from pasb.covariates.rows_elsewhere import need_at_hand
 from pasb.covariates.sparse_rows import SparseRows, as_one_matrix, densified
 from pasb.covariates.tables import count
 
@@ -47,6 +48,7 @@ def checked_table(
         Leave a sparse matrix sparse, as `SparseRows`; else it becomes a dense table, within the
         limit of `pasb.covariates.free_memory.memory_limit`.
     """
+    need_at_hand(X, type(estimator).__name__, fits=reset)
     problems = _column_problems(X)
     if not isinstance(y, str):
         y, found = _clear_labels(y)

@@ -1,22 +1,12 @@
-"""Collections of Dask as a table in pieces, and how to tell them without importing Dask."""
+"""Collections of Dask as a table in pieces."""
 
 from __future__ import annotations
 
-import os
 from typing import Any, NamedTuple
 
 from pasb.covariates.parts import Raw
+from pasb.covariates.rows_elsewhere import is_dask
 from pasb.covariates.table_sources import TableSource, raw_of_array, raw_of_frame
-
-
-def is_dask(X: Any) -> bool:
-    """Whether it is a collection of Dask."""
-    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
-
-
-def is_elsewhere(X: Any) -> bool:
-    """Whether rows are to be read piece by piece: a path, or a collection of Dask."""
-    return isinstance(X, str | os.PathLike) or is_dask(X)
 
 
 def _is_frame(X: Any) -> bool:

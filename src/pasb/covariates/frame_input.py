@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from pasb.covariates.rows_elsewhere import is_dask
 from pasb.covariates.tables import TableError, twice
 
 
@@ -21,6 +22,8 @@ def data_frame(X: Any) -> Any:
         if repeated:
             raise TableError(f"X: two columns are named {repeated[0]!r}; rename one of them")
     frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame) and is_dask(X):
+        raise TypeError("X is a Dask data frame: pass X.compute(), or some of its rows")
     if isinstance(frame, nw.LazyFrame):
         raise TypeError("X is a lazy frame: call its collect() method and pass the result")
     if not isinstance(frame, nw.DataFrame):

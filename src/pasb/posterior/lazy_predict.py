@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.covariates.dask_source import is_dask
+from pasb.covariates.rows_elsewhere import is_dask
 from pasb.covariates.table_sources import ParquetPiece, ParquetSource
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.covariates.dask_source import is_elsewhere
+from pasb.covariates.rows_elsewhere import is_elsewhere
 from pasb.posterior.comparable import ComparableMixin
 from pasb.posterior.frames import native_frame
 from pasb.posterior.lazy_predict import lazy_labels, lazy_proba
