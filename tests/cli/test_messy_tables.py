@@ -318,8 +318,8 @@ class TestRowNumbers:
         options = ColumnOptions(missing="drop")
         table = training_table(tmp_path / "t.csv", "y", options)
         assert len(table.X) == 12
-        assert table.ids == ["serial"]
-        assert options.encoder(table.ids).fit(table.X).ids_ == ["serial"]
+        assert table.encoder.ids_ == ["serial"]
+        assert options.encoder(table.encoder.ids_).fit(table.X).ids_ == ["serial"]
 
 
 class TestOtherCommands:

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from pasb.covariates.cells import cells_of
+from pasb.covariates.cells import cells_by_column, cells_of
 
 
 def series(values, library, **more):
@@ -132,3 +132,30 @@ def test_numbers_as_words():
     assert cells(pd.Series([2.0, 1.0, np.nan])).as_words().words == ["1", "2"]
     assert cells(pd.Series([True, False])).as_words().words == ["false", "true"]
     assert cells(pd.Series([2.0, 1.0, np.nan])).as_words().codes.tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("many", [False, True])
+def test_columns_together_are_those_alone(library, many, monkeypatch):
+    if many:
+        monkeypatch.setattr("pasb.covariates.cells.FEW_ROWS", 3)
+        monkeypatch.setattr("pasb.covariates.cells.CELLS_AT_ONCE", 12)
+    columns = {
+        "a": ["x", " y ", None, "NA"],
+        "b": ["1,5", "x", "", "x"],
+        "c": [1, 2, 3, 4],
+        "d": [4, None, 2, 1],
+        "e": [1.5, None, 2.5, 0.0],
+        "f": [0.5, 1.5, 2.5, np.inf],
+        "g": [True, False, None, True],
+        "h": [1, 2, 3, 5],
+    }
+    table = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[library](columns)
+    frame = nw.from_native(table)
+    names = list(columns)[::-1]
+    for name, found in zip(names, cells_by_column(frame, names), strict=True):
+        alone = cells_of(frame[name])
+        for what in ("kind", "words", "is_integer", "is_category", "shown"):
+            assert getattr(found, what) == getattr(alone, what)
+        np.testing.assert_array_equal(found.numbers, alone.numbers)
+        np.testing.assert_array_equal(found.codes, alone.codes)

@@ -179,6 +179,31 @@ class TestFit:
         with pytest.raises(TableError, match="two columns are named 'a'"):
             TableEncoder().fit(table)
 
+    def test_text_of_many_columns_is_taken_apart_together(self):
+        """Calls of Python functions, for every column: few, and the same for more columns."""
+        import cProfile
+        import pstats
+
+        def calls(n):
+            words = np.array([["red", "2,5"], ["blue", "3"], ["red", "?"], ["blue", "4"]])
+            table = pd.DataFrame(np.tile(words, n // 2), columns=[f"c{k}" for k in range(n)])
+            profile = cProfile.Profile()
+            encoder = TableEncoder()
+            coded = profile.runcall(encoder.fit_transform, table)
+            assert coded.shape == (4, n // 2 * 3)
+            return pstats.Stats(profile).total_calls / n
+
+        calls(2)
+        few, many = calls(1000), calls(4000)
+        assert many < 1.1 * few
+        assert many < 700  # 1200 one by one, with two passes
+
+    def test_fit_transform_is_both(self):
+        for table in (messy(), messy()[["size"]], pd.DataFrame({"k": [1.0, 1.0, 1.0]})):
+            one, two = TableEncoder(), TableEncoder()
+            np.testing.assert_array_equal(one.fit_transform(table), two.fit(table).transform(table))
+            assert one.report() == two.report()
+
     def test_ten_thousand_columns(self):
         n = 10_000
         table = pd.DataFrame(

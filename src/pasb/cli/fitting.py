@@ -123,10 +123,11 @@ def fit_table(
             )
         _fit_large(LargeTable(path, target, columns, test), out, settings)
         return
-    table, labels, notes, ids = training_table(path, target, columns)
+    table, labels, notes, encoder, X = training_table(path, target, columns)
     train, held_out = _split(labels, test, settings.seed)
-    encoder = columns.encoder(ids)
-    X = encoder.fit_transform(table.iloc[train])
+    if X is None or len(train) < len(table):
+        encoder = columns.encoder(encoder.ids_)
+        X = encoder.fit_transform(table.iloc[train])
     model = settings.classifier(np.unique(labels[train]))
 
     console = printing.console()

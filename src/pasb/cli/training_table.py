@@ -67,14 +67,17 @@ class TrainingTable(NamedTuple):
     labels : array of shape (n_rows,)
     notes : list of str
         What was done to the rows.
-    ids : list of str
-        Columns that tell the rows of the whole file apart.
+    encoder : TableEncoder
+        Fitted to the file, rows with gaps included; its `ids_` tell the rows of all of it apart.
+    coded : pandas.DataFrame or None
+        What the encoder makes of the rows; None if some of those it was fitted to were dropped.
     """
 
     X: pd.DataFrame
     labels: NDArray
     notes: list[str]
-    ids: list[str]
+    encoder: TableEncoder
+    coded: pd.DataFrame | None
 
 
 def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingTable:
@@ -105,8 +108,9 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
         unlabelled = np.zeros(len(labels), dtype=bool)
     check_labels(labels, unlabelled, target, problems)
     encoder = options.encoder(ids)
+    coded = None
     try:
-        encoder.fit(table)
+        coded = encoder.fit_transform(table)
     except TableError as error:
         problems.add_of(error)
     else:
@@ -116,11 +120,11 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
         if gaps.all():
             raise TableError(f"{path}: every row has a gap; --missing drop leaves none")
         _refuse_lost_classes(labels, gaps, problems)
-        table, labels = table[~gaps], labels[~gaps]
+        table, labels, coded = table[~gaps], labels[~gaps], None
         notes.append(f"{count(int(gaps.sum()), 'row')} with gaps left out, as asked.")
         check_labels(labels, np.zeros(len(labels), dtype=bool), target, problems)
         problems.raise_any()
-    return TrainingTable(table, labels, notes, encoder.ids_)
+    return TrainingTable(table, labels, notes, encoder, coded)
 
 
 def _refuse_lost_classes(labels: NDArray, gaps: NDArray[np.bool_], problems: Problems) -> None:

@@ -19,6 +19,8 @@ GAPS = frozenset({"", "na", "n/a", "#n/a", "nan", "<na>", "null", "nat", "?"})
 # and words that may be levels of a category, but no numbers, dates or truths
 GAPS_OF_NUMBERS = frozenset({"none", "-", "--", ".", "missing", "unknown"})
 MICROSECONDS_A_DAY = 86_400e6
+FEW_ROWS = 2048  # of text; its columns are looked at together
+COLUMNS_AT_ONCE, CELLS_AT_ONCE = 512, 2**22
 
 Kind = Literal["number", "flag", "moment", "word", "other"]
 
@@ -83,18 +85,43 @@ _NESTED = (list, tuple, dict, set, np.ndarray)
 
 def cells_by_column(frame: Any, names: Iterable[str]) -> Iterator[Cells]:
     """The cells of some columns of a narwhals data frame, one column after the other."""
-    types = set(frame.schema.values())
-    if len(types) == 1 and (dtype := types.pop()).is_numeric() and len(frame.columns) > 1:
-        table = frame.to_numpy()  # at once: a thousand times as fast for many columns
+    schema, wanted = frame.schema, list(names)
+    native_types = getattr(frame.to_native(), "dtypes", None)  # pyarrow has none
+    shown = {} if native_types is None else dict(zip(frame.columns, native_types, strict=True))
+    at_once = min(COLUMNS_AT_ONCE, CELLS_AT_ONCE // max(1, len(frame)) + 1)
+    for k in range(0, len(wanted), at_once):
+        some = wanted[k : k + at_once]
+        by_type: dict[Any, list[str]] = {}
+        for name in some:
+            by_type.setdefault(schema[name], []).append(name)
+        found: dict[str, Cells] = {}
+        for dtype, own in by_type.items():
+            if len(own) > 1:
+                found |= _together(frame, own, dtype, shown)
+        for name in some:
+            yield found[name] if name in found else cells_of(frame[name])
+
+
+def _together(frame: Any, names: list[str], dtype: Any, shown: dict[str, Any]) -> dict[str, Cells]:
+    """The cells of columns of one type, much faster than one by one; none if that cannot be."""
+    import narwhals as nw
+
+    if dtype.is_numeric() and dtype != nw.Decimal:
+        table = frame.select(names).to_numpy()
         if table.dtype.kind in "iuf":
-            number = {name: k for k, name in enumerate(frame.columns)}
-            shown = f"numbers ({table.dtype})"
-            for name in names:
-                values = table[:, number[name]].astype(np.float64)
-                yield _plain("number", values, shown, dtype.is_integer())
-            return
-    for name in names:
-        yield cells_of(frame[name])
+            whole = dtype.is_integer()
+            columns = np.array(table.T, dtype=np.float64, order="C")
+            return {
+                name: _plain("number", column, f"numbers ({shown.get(name, dtype)})", whole)
+                for name, column in zip(names, columns, strict=True)
+            }
+    if dtype == nw.String and len(frame) <= FEW_ROWS:
+        table = frame.select(names).to_numpy()
+        return {
+            name: _few_words(values, str(shown.get(name, dtype)))
+            for name, values in zip(names, table.T.tolist(), strict=True)
+        }
+    return {}
 
 
 def cells_of(column: Any) -> Cells:
@@ -186,6 +213,21 @@ def _words(column: Any, shown: str, is_category: bool) -> Cells:
         return _other(len(native), f"nested values ({shown})")
     if any(isinstance(value, bytes) for value in values):
         return _other(len(native), f"bytes ({shown})")
+    return _numbered(values, codes, shown, is_category)
+
+
+def _few_words(values: list[Any], shown: str) -> Cells:
+    """The same for the text of a few rows, without the start of `pandas.factorize`."""
+    number_of: dict[str, int] = {}
+    codes = [
+        number_of.setdefault(value, len(number_of)) if isinstance(value, str) else -1
+        for value in values
+    ]
+    return _numbered(list(number_of), np.array(codes, dtype=np.int64), shown, False)
+
+
+def _numbered(values: list[Any], codes: NDArray, shown: str, is_category: bool) -> Cells:
+    """Distinct values as distinct words, of which several values may be one."""
     number_of: dict[str, int] = {}
     renumbered = np.empty(len(values) + 1, dtype=np.int64)
     renumbered[-1] = -1  # the code of a gap

@@ -138,6 +138,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         pasb.covariates.tables.TableError
             A ValueError that lists all problems of the table.
         """
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Decide what becomes of each column, and make it so.
+
+        Parameters
+        ----------
+        X : data frame or array, as in `fit`
+        y : ignored
+
+        Returns
+        -------
+        array of shape (n_rows, n_outputs)
+            Or a data frame, after `set_output`.
+        """
+        columns: list[NDArray[np.float64]] = []
+        n_rows = self._learn(X, columns)
+        return np.hstack(columns) if columns else np.empty((n_rows, 0))
+
+    def _learn(self, X: Any, columns: list[NDArray[np.float64]] | None = None) -> int:
+        """Find the plans, and put what they give into `columns`; the number of rows."""
         choices = self.choices()
         frame = self._frame(X, reset=True)
         names, problems = list(frame.columns), Problems("X")
@@ -146,14 +168,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.remarks_: dict[str, str] = {}
         for name, cells in zip(names, cells_by_column(frame, names), strict=True):
             plan, problem, remark = decide(name, cells, choices)
-            if problem:
+            if problem or plan is None:
                 problems.add(problem)
-            elif plan is not None:
-                plans.append(plan)
-                self.remarks_[name] = remark
+                continue
+            plans.append(plan)
+            self.remarks_[name] = remark
+            if columns is not None and not isinstance(plan, LeftOut):
+                columns.append(plan.coded(cells).columns)
         problems.raise_any()
         self.plans_ = plans
-        return self
+        return len(frame)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """The columns for a classifier.
