@@ -21,9 +21,10 @@ from pasb.sampling.sweep import Sweeper
 NODES = 30
 
 # (category, what was available, how often): mixed patterns; rows with one category, which inform
-# nothing; patterns that occur once; in the first, categories 0 and 2 are hardly ever together
+# nothing; patterns that occur once. In those "apart", categories 0 and 2 of three, and 0 and 1 as
+# well as 2 and 3 of four, are never available together: sticks may be left without any row.
 CASES = {
-    3: [
+    "three": [
         (0, (1, 1, 0), 5),
         (1, (1, 1, 0), 1),
         (1, (0, 1, 1), 2),
@@ -31,7 +32,7 @@ CASES = {
         (2, (1, 1, 1), 1),
         (0, (1, 0, 0), 3),
     ],
-    4: [
+    "four": [
         (0, (1, 1, 1, 1), 3),
         (1, (1, 1, 0, 0), 2),
         (2, (1, 0, 1, 1), 4),
@@ -40,6 +41,23 @@ CASES = {
         (0, (1, 0, 0, 1), 2),
         (1, (0, 1, 1, 0), 1),
         (2, (0, 0, 1, 0), 2),
+    ],
+    "three, apart": [
+        (0, (1, 1, 0), 5),
+        (1, (1, 1, 0), 1),
+        (1, (0, 1, 1), 2),
+        (2, (0, 1, 1), 4),
+        (0, (1, 0, 0), 1),
+    ],
+    "four, apart": [
+        (0, (1, 0, 1, 0), 4),
+        (2, (1, 0, 1, 0), 1),
+        (3, (1, 0, 0, 1), 3),
+        (0, (1, 0, 0, 1), 1),
+        (1, (0, 1, 1, 0), 2),
+        (2, (0, 1, 1, 0), 3),
+        (1, (0, 1, 0, 1), 3),
+        (3, (0, 1, 0, 1), 1),
     ],
 }
 

@@ -138,16 +138,16 @@ def test_probabilities_do_not_depend_on_the_other_rows():
     assert (whole[5:9] == part).all()
 
 
-@pytest.mark.parametrize("n", [3, 4])
-def test_evidence_of_orders(n):
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_evidence_of_orders(case):
     """The lattice of all orders, against quadrature."""
-    times = [own[2] for own in CASES[n]]
-    y = np.repeat([own[0] for own in CASES[n]], times)
-    available = np.repeat([own[1] for own in CASES[n]], times, axis=0)
+    times = [own[2] for own in case]
+    y = np.repeat([own[0] for own in case], times)
+    available = np.repeat([own[1] for own in case], times, axis=0)
     model = pasb.StickLogisticClassifier(precision=1.0)
     found = pasb.order_evidence(
         np.empty((len(y), 0)), y, model=model, availability=available, n_importance=4096
     )
-    orders, expected, _ = exact_posterior(CASES[n])
+    orders, expected, _ = exact_posterior(case)
     p = np.exp([found.lattice.log_probability(order) for order in orders])
     assert p == pytest.approx(expected, rel=0.02)

@@ -30,13 +30,13 @@ from pasb.sticks import ABSENT, Roles
     ],
     ids=["forward", "reverse", "augmented", "gibbs"],
 )
-@pytest.mark.parametrize("n", [3, 4])
-def test_posterior_of_orders_and_coefficients(n, construction, seed, level):
+@pytest.mark.parametrize("case", CASES)
+def test_posterior_of_orders_and_coefficients(case, construction, seed, level):
     construction = dict(construction)
-    orders, expected, mean = exact_posterior(CASES[n])
+    orders, expected, mean = exact_posterior(CASES[case])
     n_sweeps = construction.pop("n_sweeps", 3200)
-    frequencies, means = visited(problem_of(CASES[n], **construction), seed, n_sweeps)
-    limit = 1.3 * norm.isf(level / 2 / (len(orders) + n))  # t tails, as in `test_sweep`
+    frequencies, means = visited(problem_of(CASES[case], **construction), seed, n_sweeps)
+    limit = 1.3 * norm.isf(level / 2 / (len(orders) + len(mean)))  # t tails, as in `test_sweep`
     assert np.abs(deviations(frequencies, expected)).max() < limit
     assert np.abs(deviations(means, mean)).max() < limit
 

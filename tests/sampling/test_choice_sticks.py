@@ -17,42 +17,45 @@ from pasb.orders import enumerate_orders
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 
-N = 3  # categories
 
-
-def data(seed, generic):
+def data(seed, generic, n=3):
     """Eight rows with a covariate of alternatives, some without all of them."""
     rng = np.random.default_rng(seed)
-    z = rng.normal(size=(8, N))
-    y = np.arange(8) % N
-    available = np.ones((8, N), dtype=bool)
-    available[[0, 3, 5], [1, 2, 0]] = False
-    model = ChoiceLogistic(n_alternatives=N, generic=(generic,), precision=1.0)
-    rows = Rows.of(np.column_stack([np.ones(8), z]), y, N, available=available)
+    z = rng.normal(size=(8, n))
+    y = np.arange(8) % n
+    available = np.ones((8, n), dtype=bool)
+    for row, further in ((0, 1), (3, 2), (5, 1)):
+        available[row, (y[row] + further) % n] = False
+    model = ChoiceLogistic(n_alternatives=n, generic=(generic,), precision=1.0)
+    rows = Rows.of(np.column_stack([np.ones(8), z]), y, n, available=available)
     return z, y, available, Problem(rows, model, n_swaps=20)
+
+
+# dimensions and nodes of the quadrature: intercepts, and one slope or one a stick
+NODES = {(3, True): (3, 40), (3, False): (4, 20), (4, True): (4, 16), (4, False): (6, 7)}
 
 
 def exact(z, y, available, generic):
     """Probabilities of orders, and the posterior mean of the last row's probabilities."""
-    n_nodes = 40 if generic else 20
+    n = z.shape[1]
+    n_dimensions, n_nodes = NODES[n, generic]
     nodes, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
     weights = weights / weights.sum()
-    n_dimensions = N if generic else 2 * (N - 1)
     grid = np.array(list(itertools.product(nodes, repeat=n_dimensions))).T
     mass = np.prod(np.array(list(itertools.product(weights, repeat=n_dimensions))), axis=1)
-    orders = enumerate_orders(N)
-    evidence, means = np.empty(len(orders)), np.empty((len(orders), N))
+    orders = enumerate_orders(n)
+    evidence, means = np.empty(len(orders)), np.empty((len(orders), n))
     for k, order in enumerate(orders):
-        intercept, slope = np.zeros((2, N, grid.shape[1]))
-        intercept[order[:-1]] = grid[: N - 1]
-        slope[order[:-1]] = grid[N - 1 :]  # one for all, or one a stick
+        intercept, slope = np.zeros((2, n, grid.shape[1]))
+        intercept[order[:-1]] = grid[: n - 1]
+        slope[order[:-1]] = grid[n - 1 :]
         likelihood = mass.copy()
         for i in range(len(y)):
             accept = 1 / (1 + np.exp(-intercept - slope * z[i][:, None]))
             likelihood *= probability(y[i], available[i], order, accept)
         evidence[k] = likelihood.sum()
-        for c in range(N):
-            means[k, c] = likelihood @ probability(c, np.ones(N), order, accept) / evidence[k]
+        for c in range(n):
+            means[k, c] = likelihood @ probability(c, np.ones(n), order, accept) / evidence[k]
     evidence /= evidence.sum()
     return orders, evidence, evidence @ means
 
@@ -60,15 +63,16 @@ def exact(z, y, available, generic):
 @pytest.mark.statistical(level=1e-7)
 @pytest.mark.parametrize("swaps_only", [False, True], ids=["infer", "swap"])
 @pytest.mark.parametrize("generic", [True, False], ids=["generic", "specific"])
-def test_posterior_of_orders_and_coefficients(generic, swaps_only, seed, level):
-    z, y, available, problem = data(seed, generic)
+@pytest.mark.parametrize("n", [3, 4])
+def test_posterior_of_orders_and_coefficients(n, generic, swaps_only, seed, level):
+    z, y, available, problem = data(seed, generic, n)
     if swaps_only:
         problem = Problem(problem.rows, problem.model, n_swaps=20, swaps_only=True)
     orders, expected, mean = exact(z, y, available, generic)
     index = {tuple(order): k for k, order in enumerate(orders)}
     n_batches, size, n_warmup = 40, 60 if swaps_only else 30, 100
     frequencies = np.zeros((2, n_batches, len(orders)))
-    means = np.zeros((2, n_batches, N))
+    means = np.zeros((2, n_batches, n))
     for chain in range(2):
         sweeper = Sweeper(problem, n_warmup=n_warmup)
         state = sweeper.start(Keys(seed, chain, 0))
@@ -78,12 +82,12 @@ def test_posterior_of_orders_and_coefficients(generic, swaps_only, seed, level):
                 place = chain, (sweep - n_warmup - 1) // size
                 frequencies[(*place, index[tuple(state.order)])] += 1 / size
                 coef = state.parameters["coef"]
-                eta = coef[:, 0] + coef[np.arange(N), 1 + np.arange(N)] * z[-1]
+                eta = coef[:, 0] + coef[np.arange(n), 1 + np.arange(n)] * z[-1]
                 accept = 1 / (1 + np.exp(-eta))
-                for c in range(N):
-                    p = probability(c, np.ones(N), state.order, accept)
+                for c in range(n):
+                    p = probability(c, np.ones(n), state.order, accept)
                     means[(*place, c)] += float(p) / size
-    limit = 1.3 * norm.isf(level / 2 / (len(orders) + N))
+    limit = 1.3 * norm.isf(level / 2 / (len(orders) + n))
     assert np.abs(deviations(frequencies, expected)).max() < limit
     assert np.abs(deviations(means, mean)).max() < limit
 
@@ -95,8 +99,8 @@ def test_what_a_category_does_not_see_is_zero(seed):
     for sweep in range(1, 20):
         sweeper.sweep(state, Keys(seed, 0, sweep))
         coef = state.parameters["coef"]
-        own = coef[:, 1:][np.eye(N, dtype=bool)]
-        assert (coef[:, 1:][~np.eye(N, dtype=bool)] == 0).all()
+        own = coef[:, 1:][np.eye(3, dtype=bool)]
+        assert (coef[:, 1:][~np.eye(3, dtype=bool)] == 0).all()
         assert (own == own[0]).all()
 
 
