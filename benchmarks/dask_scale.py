@@ -31,9 +31,9 @@ import pandas as pd
 from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRobitClassifier
 from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
 from pasb.binary.t_link import LOGISTIC_LINK
+from pasb.covariates.parquet_source import ParquetSource
 from pasb.covariates.part_scan import scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
-from pasb.covariates.table_sources import ParquetSource
 from pasb.engines.workshop import LocalWorkshop, rows_of_a_part
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
 

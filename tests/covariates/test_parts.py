@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pasb.covariates.parquet_source import ParquetSource
 from pasb.covariates.part_scan import PartError, class_factors, looked_at, scaling_of, united
 from pasb.covariates.parts import PartPlan, Raw, cut, digest_of, gathered, prepared, taken
 from pasb.covariates.scaling import Scaling
-from pasb.covariates.table_sources import ParquetSource, clean_labels
+from pasb.covariates.table_sources import clean_labels
 from pasb.numerics.rows import Rows
 
 
@@ -111,6 +112,44 @@ class TestParquet:
         raw = source.piece(1).load()
         assert raw.X.tolist() == [[1.0, 1.0], [2.0, 0.0], [3.0, 1.0]]
         assert raw.labels.tolist() == ["u", "v", "u"]
+
+    def test_large_row_groups_are_read_in_slices(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("pasb.covariates.parquet_source.ROWS_OF_A_SLICE", 8)
+        pytest.importorskip("pyarrow", reason="the extra pasb[files] is not installed")
+        rng = np.random.default_rng(0)
+        texts = np.array([f"tree {k}" for k in range(30)])[rng.integers(30, size=50)]
+        frame = pd.DataFrame(rng.normal(size=(50, 2)), columns=["a", "b"]).assign(y=texts, w=1.0)
+        frame.to_parquet(tmp_path / "0.parquet", row_group_size=21)
+        source = ParquetSource(tmp_path, "y", "w")
+        assert source.lengths() == [8, 8, 5, 8, 8, 5, 8]
+        load = source.loader()
+        in_turn = [load(k) for k in range(7)]
+        for raws in (in_turn, [source.piece(k).load() for k in range(7)]):
+            whole = Raw.joined(raws)
+            assert [len(raw.labels) for raw in raws] == source.lengths()
+            assert np.array_equal(whole.X, frame[["a", "b"]].to_numpy())
+            assert whole.labels.tolist() == texts.tolist()
+            assert whole.weights.tolist() == [1.0] * 50
+        for k in (4, 5, 1, 1, 0, 2, 6):  # in any order
+            assert np.array_equal(load(k).X, in_turn[k].X)
+        assert source.piece(1)._replace(names=(), target=None).load().X.shape == (8, 0)
+
+    def test_a_row_group_is_decoded_once(self, tmp_path, monkeypatch):
+        """And never as a whole, so that memory does not grow with it."""
+        monkeypatch.setattr("pasb.covariates.parquet_source.ROWS_OF_A_SLICE", 8)
+        parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra pasb[files]")
+        pd.DataFrame({"a": np.arange(40.0), "y": 1}).to_parquet(tmp_path / "0.parquet")
+        asked, read = [], parquet.ParquetFile.iter_batches
+
+        def batches(self, size, **settings):
+            asked.append(size)
+            return read(self, size, **settings)
+
+        monkeypatch.setattr(parquet.ParquetFile, "iter_batches", batches)
+        monkeypatch.setattr(parquet.ParquetFile, "read_row_group", None)
+        load = ParquetSource(tmp_path, "y").loader()
+        assert [load(k).X[0, 0] for k in range(5)] == [0.0, 8.0, 16.0, 24.0, 32.0]
+        assert asked == [8]
 
     @pytest.mark.parametrize(
         ("columns", "words"),

@@ -12,11 +12,12 @@ import numpy as np
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource
+from pasb.covariates.parquet_source import ParquetSource
 from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.prior_scale import MOST_ROWS
 from pasb.covariates.rows_elsewhere import is_dask, is_elsewhere
-from pasb.covariates.table_sources import ArraySource, ParquetSource, TableSource
+from pasb.covariates.table_sources import ArraySource, TableSource
 from pasb.engines.parted import PartedEngine, check_problem
 from pasb.engines.row_blocks import RowBlocks
 from pasb.engines.workshop import rows_of_a_part

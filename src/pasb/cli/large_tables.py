@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pasb.cli.failures import UsageError
 from pasb.cli.training_table import ColumnOptions
 from pasb.covariates.free_memory import in_words, memory_limit
-from pasb.covariates.table_sources import ParquetSource, clean_labels
+from pasb.covariates.parquet_source import ParquetSource
+from pasb.covariates.table_sources import clean_labels
 from pasb.covariates.tables import PARQUET, TableError, need_columns
 from pasb.covariates.tables import Problems as TableProblems
 

@@ -141,10 +141,7 @@ class LocalWorkshop(Workshop):
     def _batches(self, source: TableSource, parts: Cut) -> Iterator[tuple[int, list[Raw]]]:
         """The rows of a few parts at a time, and the number of the first of them."""
 
-        @lru_cache(maxsize=2)
-        def load(piece: int) -> Raw:
-            return source.piece(piece).load()
-
+        load = lru_cache(maxsize=2)(source.loader())
         for start in range(0, len(parts), self.n_jobs):
             some: Sequence[list[PieceRange]] = parts[start : start + self.n_jobs]
             yield start, [gathered(part, [load(one.piece) for one in part]) for part in some]

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.parquet_source import ParquetPiece, ParquetSource
 from pasb.covariates.rows_elsewhere import is_dask
-from pasb.covariates.table_sources import ParquetPiece, ParquetSource
 
 
 def lazy_proba(model: Any, X: Any, n_draws: int | None) -> Any:
