@@ -45,6 +45,11 @@ class TestNumbers:
             "median, 2.5"
         )
 
+    def test_dates_that_fill_gaps_are_shown_as_dates(self):
+        for fill, shown in ((18390.5, "2020-05-08"), (-1.0, "1969-12-31"), (1e300, "1e+300")):
+            found = coded(NumberPlan("x", "%d.%m.%Y", fill), ["1.2.2020", ""])
+            assert found.assumed[0].meaning == f"filled with the median, {shown}"
+
     def test_gaps_refused(self):
         plan = NumberPlan("x", "point", 0.0, refuse_gaps=True)
         assert coded(plan, [1, None], 10).problem == "column 'x' has 1 gap, the first in row 12"

@@ -6,7 +6,7 @@ import csv
 import difflib
 import shlex
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -25,6 +25,7 @@ from pasb.cli.large_tables import LargeTable, reads_in_blocks
 from pasb.cli.saving import check_writable, same_file, save_somewhere
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
+from pasb.numerics.helpers import cores
 from pasb.posterior.limits import Limits
 from pasb.report.scores import scores_of
 
@@ -60,6 +61,15 @@ class Settings:
     checkpoint: Path | None = None
     progress: bool | str = "auto"
     class_weight: str | None = None
+
+    def check(self) -> None:
+        """Refuse what is wrong with any table, before one is read."""
+        model = replace(self, order="infer").classifier(np.zeros(0))
+        try:
+            cores(model.n_jobs)
+            model._validate_params()
+        except ValueError as error:
+            raise UsageError(printing.as_options(str(error))) from None
 
     def classifier(self, classes: NDArray) -> Any:
         """The classifier they ask for, not fitted yet."""
@@ -115,6 +125,7 @@ def fit_table(
         check_writable(report, force, [path], "--report")
     if test is not None and not 0 < test < 1:
         raise UsageError(f"--test must lie between 0 and 1, not {test}; 0.3 holds out 30%")
+    settings.check()
     if reads_in_blocks(path, settings.model, settings.engine):
         if report is not None:
             raise UsageError(

@@ -18,6 +18,7 @@ from pasb.covariates.readings import DATES, DECIMAL, READINGS, column_numbers, i
 from pasb.covariates.tables import count, listed
 
 OTHER, MISSING = "(other)", "(missing)"
+A_DISTANT_DAY = 2_000_000  # since 1970, of the year 7445: farther away, it is no date of a table
 AVERAGE = "they count as an average row"
 
 
@@ -114,11 +115,16 @@ class NumberPlan:
             out[:, 1] = gaps
         if not gaps.any() or self.indicator:
             return Coded(out)
-        meaning = f"filled with the median, {self.fill:g}"
+        meaning = f"filled with the median, {self._fill_in_words()}"
         return Coded(out, assumed=(Assumed(self.name, "gaps", int(gaps.sum()), meaning),))
 
     def _refused(self, problem: str) -> Coded:
         return Coded(np.empty((0, 0)), problem)
+
+    def _fill_in_words(self) -> str:
+        if self.reading in DATES and abs(self.fill) < A_DISTANT_DAY:
+            return str(np.datetime64("1970-01-01") + math.floor(self.fill))
+        return f"{self.fill:g}"
 
     def _wanted(self) -> str:
         if self.reading in DATES:
