@@ -53,6 +53,65 @@ def test_blocks_on_request_give_the_draws_of_python(run):
     )
 
 
+def coef(name="model.pasb"):
+    return pasb.load(name).draws_.parameters["coef"]
+
+
+def test_folders_and_patterns(run, tmp_path):
+    whole = pd.read_parquet("table.parquet")
+    (tmp_path / "rows").mkdir()
+    whole.iloc[:170].to_parquet("rows/0.parquet", index=False)
+    whole.iloc[170:].to_parquet("rows/1.parquet", index=False)
+    assert fit(run, "table.parquet", "--engine", "blocks").exit_code == 0
+    expected = coef()
+    for name in ("rows", "rows/*.parquet"):
+        result = fit(run, name, "--force")
+        assert result.exit_code == 0, result.output
+        assert np.array_equal(coef(), expected)
+        result = run("predict", "model.pasb", name, "--out", "p.parquet", "--force")
+        assert result.exit_code == 0, result.output
+        assert "400 predictions" in result.output
+    run("predict", "model.pasb", "table.parquet", "--out", "whole.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet("p.parquet"), pd.read_parquet("whole.parquet"))
+    result = run("predict", "model.pasb", "rows", "--out", "rows/1.parquet", "--force")
+    assert "is the file that is read" in " ".join(result.output.split())
+
+
+def test_storage(run):
+    assert fit(run, "table.parquet", "--engine", "blocks").exit_code == 0
+    expected = coef()
+    result = fit(run, "table.parquet", "--engine", "blocks", "--storage", "float32", "--force")
+    assert result.exit_code == 0, result.output
+    assert not np.array_equal(coef(), expected)
+    assert np.abs(coef() - expected).max() < 0.1
+
+
+def test_a_gpu_takes_what_does_not_fit_into_memory(run, monkeypatch):
+    """Here there is none, which it says; a file that fits is read as a whole."""
+    asked = []
+    monkeypatch.setattr("pasb.cli.large_tables.engine_for", lambda *words: asked.append(words))
+    monkeypatch.setenv("PASB_MEMORY", "0.000001")
+    fit(run, "table.parquet", "--engine", "cuda", "--storage", "float32")
+    assert asked == [("cuda", "float32")]
+
+
+def test_a_cluster_by_its_address(run):
+    distributed = pytest.importorskip("distributed", reason="needs the extra pasb[dask]")
+    assert fit(run, "table.parquet", "--engine", "blocks").exit_code == 0
+    expected = coef()
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp://",
+        dashboard_address=None,
+    ) as cluster:
+        address = cluster.scheduler_address
+        result = fit(run, "table.parquet", "--engine", address, "--force")
+        assert result.exit_code == 0, result.output
+    assert np.array_equal(coef(), expected)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "words"),
     [
@@ -61,9 +120,15 @@ def test_blocks_on_request_give_the_draws_of_python(run):
         ("table.parquet", ["--categorical", "a"], "--categorical and --keep-id"),
         ("table.parquet", ["--drop", "d"], "'d'"),
         ("table.parquet", ["--model", "softplus"], "logistic and robit"),
+        (".", ["--test", "0.3", "--engine", "cpu"], "several files are read in blocks"),
+        (".", ["--model", "svm"], "use one file"),
+        ("none/*.parquet", [], "no Parquet file"),
+        ("table.parquet", ["--engine", "gpu"], "the address of a Dask scheduler"),
+        ("table.parquet", ["--engine", "dask"], "DASK_SCHEDULER_ADDRESS"),
+        ("table.parquet", ["--engine", "cpu", "--storage", "float32"], "--storage is for Parquet"),
     ],
 )
 def test_what_needs_memory_is_refused(run, name, options, words):
-    result = fit(run, name, "--engine", "blocks", *options)
+    result = fit(run, name, "--engine", "blocks", *options)  # the last --engine counts
     assert result.exit_code != 0
     assert words in " ".join(result.output.split())

@@ -6,7 +6,6 @@ load when a command runs, so that ``pasb --help`` is quick.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,7 @@ import typer
 
 from pasb import __version__
 from pasb.cli.failures import reported
+from pasb.cli.values import ClassWeight, Decimal, Missing, Model, Scale, Scheme, Storage
 
 app = typer.Typer(
     help="Bayesian multinomial regression by permuted and augmented stick breaking.",
@@ -22,53 +22,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Model(StrEnum):
-    """What sits on the sticks."""
-
-    logistic = "logistic"
-    robit = "robit"
-    svm = "svm"
-    softplus = "softplus"
-    stacked = "stacked"
-
-
-class Scheme(StrEnum):
-    """How orders are sampled."""
-
-    exact = "exact"
-    paper = "paper"
-
-
-class Scale(StrEnum):
-    """How covariates are scaled inside the model."""
-
-    standard = "standard"
-    range = "range"
-    none = "none"
-
-
-class Missing(StrEnum):
-    """What becomes of gaps."""
-
-    indicator = "indicator"
-    drop = "drop"
-    error = "error"
-
-
-class Decimal(StrEnum):
-    """The sign before the fraction of a number."""
-
-    auto = "auto"
-    point = "."
-    comma = ","
-
-
-class ClassWeight(StrEnum):
-    """Weights of the classes."""
-
-    balanced = "balanced"
 
 
 Encoding = Annotated[
@@ -100,7 +53,10 @@ def _options(
 
 @app.command()
 def fit(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV (also .gz) or Parquet, with a header.")],
+    table: Annotated[
+        Path,
+        typer.Argument(help="CSV, TSV (also .gz) or Parquet; a folder or 'pattern*' of Parquet."),
+    ],
     target: Annotated[str, typer.Option(help="The column of class labels.")],
     out: Annotated[Path, typer.Option(help="Where to save the model, e.g. model.pasb.")],
     model: Annotated[
@@ -151,9 +107,13 @@ def fit(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="cpu; cuda for an NVIDIA GPU (not svm); blocks for Parquet larger than "
-            "memory (logistic, robit), which is the default there."
+            help="cpu; cuda for an NVIDIA GPU (not svm); blocks for Parquet larger than memory "
+            "(logistic, robit), which is the default there; dask, or the address of its scheduler."
         ),
+    ] = None,
+    storage: Annotated[
+        Storage | None,
+        typer.Option(help="Of covariates in blocks, cuda, dask: float32 takes half the room."),
     ] = None,
     chains: Annotated[
         int | None, typer.Option(min=1, help="Number of chains; 4, or 2 of each direction.")
@@ -223,6 +183,7 @@ def fit(
         experts=experts,
         layers=layers,
         engine=engine,
+        storage=None if storage is None else storage.value,
         chains=chains,
         warmup=warmup,
         draws=draws,
@@ -255,7 +216,7 @@ def fit(
 @app.command()
 def predict(
     model: ModelFile,
-    table: Annotated[Path, typer.Argument(help="Rows to predict; extra columns are ignored.")],
+    table: Annotated[Path, typer.Argument(help="A file, or a folder or 'pattern*' of Parquet.")],
     out: Annotated[
         Path | None, typer.Option(help="CSV, TSV or Parquet to write; else a look is printed.")
     ] = None,

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 import pasb
 from pasb.cli import printing
 from pasb.cli.failures import FAILED, NoDrawsError, UsageError
-from pasb.cli.large_tables import LargeTable, reads_in_blocks
+from pasb.cli.large_tables import BLOCKWISE, LargeTable, reads_in_blocks
 from pasb.cli.saving import check_writable, same_file, save_somewhere
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
@@ -46,6 +46,7 @@ class Settings:
     experts: int | None = None
     layers: int | None = None
     engine: str | None = None
+    storage: str | None = None
     chains: int | None = None
     warmup: int | None = None
     draws: int | None = None
@@ -132,8 +133,10 @@ def fit_table(
                 "--report needs the rows in memory; write it afterwards, with pasb report and a "
                 "table of fewer rows"
             )
-        _fit_large(LargeTable(path, target, columns, test), out, settings)
+        _fit_large(LargeTable(path, target, columns, test, settings.storage), out, settings)
         return
+    if settings.storage is not None:
+        raise UsageError(f"--storage is for Parquet with --engine {', '.join(BLOCKWISE)}")
     table, labels, notes, encoder, X = training_table(path, target, columns)
     train, held_out = _split(labels, test, settings.seed)
     if X is None or len(train) < len(table):

@@ -1,7 +1,9 @@
-"""``pasb fit`` of Parquet files that are larger than memory: block by block, numbers only."""
+"""``pasb fit`` of Parquet that is larger than memory, or in many files: block by block."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +14,32 @@ from numpy.typing import NDArray
 from pasb.cli.failures import UsageError
 from pasb.cli.training_table import ColumnOptions
 from pasb.covariates.free_memory import in_words, memory_limit
-from pasb.covariates.parquet_source import ParquetSource
-from pasb.covariates.table_sources import clean_labels
-from pasb.covariates.tables import PARQUET, TableError, need_columns
+from pasb.covariates.parquet_source import ParquetSource, is_many, is_parquet
 from pasb.covariates.tables import Problems as TableProblems
+from pasb.covariates.tables import TableError, need_columns
+from pasb.engines.row_blocks import RowBlocks
 
 LINEAR = ("logistic", "robit")
+BLOCKWISE = "blocks", "cuda", "dask"  # engines that leave rows where they are
 A_FEW_ROWS = 10_000  # by which a model is judged
 
 
 def reads_in_blocks(path: Path, model: str, engine: str | None) -> bool:
-    """Whether a file is fitted block by block: asked for, or too large to be read as a whole."""
-    if path.suffix not in PARQUET or not path.is_file() or model not in LINEAR:
-        if engine == "blocks":
+    """Whether a table is fitted block by block: asked for, in many files, or too large."""
+    asked = engine is not None and engine != "cpu" and (engine != "cuda" or is_many(path))
+    asked = asked or (engine is None and is_many(path))
+    if not is_parquet(path) or model not in LINEAR:
+        if asked or is_many(path):
             raise UsageError(
-                "--engine blocks reads Parquet files for --model logistic and robit; use "
-                "--engine cpu"
+                f"{path} with --engine {engine or 'blocks'}: only Parquet, and --model logistic "
+                "and robit, are read in blocks; use one file, and --engine cpu"
             )
         return False
-    return engine == "blocks" or (engine is None and bytes_of(path) > memory_limit())
+    if is_many(path) and engine == "cpu":
+        raise UsageError(
+            f"{path}: several files are read in blocks; leave out --engine cpu, or give one file"
+        )
+    return asked or (engine != "cpu" and bytes_of(path) > memory_limit())
 
 
 def bytes_of(path: Path) -> int:
@@ -44,8 +53,39 @@ def bytes_of(path: Path) -> int:
         return 0  # whoever reads it says what is wrong
 
 
+@contextmanager
+def engine_for(name: str, storage: str | None) -> Iterator[RowBlocks]:
+    """The engine that ``--engine`` and ``--storage`` name; a cluster is left in the end."""
+    kept = storage or "float64"
+    if name in ("cpu", "blocks", "cuda"):
+        yield RowBlocks(storage=kept, device="cuda" if name == "cuda" else "cpu")
+        return
+    if name != "dask" and "://" not in name:
+        raise UsageError(
+            f"--engine must be cpu, {', '.join(BLOCKWISE)} or the address of a Dask scheduler, "
+            f"such as tcp://scheduler:8786; got {name!r}"
+        )
+    try:
+        import dask
+        from distributed import Client
+    except ImportError as error:
+        raise UsageError(f"--engine {name} needs Dask: pip install 'pasb[dask]'") from error
+    address = dask.config.get("scheduler-address", None) if name == "dask" else name
+    if address is None:
+        raise UsageError(
+            "--engine dask: where is the scheduler? Give its address, as --engine "
+            "tcp://scheduler:8786 or in the environment variable DASK_SCHEDULER_ADDRESS"
+        )
+    try:
+        client = Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--engine {name}: no Dask scheduler at {address} ({error})") from error
+    with client:
+        yield RowBlocks(storage=kept, client=client)
+
+
 class LargeTable:
-    """A Parquet file of numbers, and its labels.
+    """A Parquet file of numbers, or several, and the labels.
 
     Parameters
     ----------
@@ -54,9 +94,18 @@ class LargeTable:
     options : ColumnOptions
     test : float or None
         What ``--test`` holds out, which is refused here.
+    storage : str, optional
+        In which covariates are kept.
     """
 
-    def __init__(self, path: Path, target: str, options: ColumnOptions, test: float | None):
+    def __init__(
+        self,
+        path: Path,
+        target: str,
+        options: ColumnOptions,
+        test: float | None,
+        storage: str | None = None,
+    ):
         if test is not None:
             raise UsageError(
                 "--test needs the whole table in memory: keep a file of its own to test on, and "
@@ -67,7 +116,7 @@ class LargeTable:
                 "--categorical and --keep-id need the whole table in memory: encode these columns "
                 "beforehand, or leave them out with --drop"
             )
-        self.path, self.target = path, target
+        self.path, self.target, self.storage = path, target, storage
         try:
             everything = ParquetSource(path, None, names=[])
             names = everything.column_names
@@ -84,15 +133,11 @@ class LargeTable:
 
     def classes(self) -> NDArray:
         """The distinct labels."""
-        import pyarrow.parquet as parquet
-
-        found: list[NDArray] = []
-        with parquet.ParquetFile(self.path, pre_buffer=False) as file:
-            for group in range(file.metadata.num_row_groups):
-                table = file.read_row_group(group, columns=[self.target], use_threads=False)
-                labels = clean_labels(table.column(self.target).to_pandas(), repr(self.target))
-                found.append(np.unique(labels))
-        return np.unique(np.concatenate(found))
+        source = ParquetSource(self.path, self.target, names=[])
+        load = source.loader()
+        return np.unique(
+            np.concatenate([np.unique(load(k).labels) for k in range(source.n_pieces)])
+        )
 
     def few_rows(self) -> tuple[pd.DataFrame, NDArray]:
         """Covariates and labels of the first rows."""
@@ -101,9 +146,10 @@ class LargeTable:
 
     def fit(self, model: Any) -> Any:
         """Fit a classifier to all rows but the columns that were left out."""
-        if model.engine == "cpu":
-            model.set_params(engine="blocks")
-        return model.fit(self.source, None)
+        name = model.engine
+        with engine_for(name, self.storage) as engine:
+            model.set_params(engine=engine).fit(self.source, None)
+        return model.set_params(engine="blocks" if name == "cpu" else name)
 
     def words(self) -> list[tuple[str, str]]:
         """What it is, as the command line says it."""

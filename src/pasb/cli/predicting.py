@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from pasb.cli.saving import check_writable
 from pasb.covariates.class_labels import class_labels
 from pasb.covariates.column_plans import Assumed, same_number
 from pasb.covariates.encoder_file import encoder_of_numbers
+from pasb.covariates.parquet_source import is_many, parquet_files
 from pasb.covariates.table_encoder import TableEncoder
 from pasb.covariates.table_reading import read_chunks
 from pasb.covariates.table_writing import table_writer
@@ -64,7 +65,7 @@ def predict_table(
         raise UsageError(f"--interval must lie between 0 and 1, not {options.interval}")
     if out is not None:
         ending(out)
-        check_writable(out, force, [path, model_path])
+        check_writable(out, force, [*_files(path), model_path])
     parts = load_parts(model_path)
     encoder = _encoder(parts, model_path)
     model = parts.classifier.best_draw() if options.best_draw else parts.classifier
@@ -135,7 +136,7 @@ def _predicted(
         return [name for name in names if name in chosen] or names[:1]
 
     at_once = min(ROWS_AT_ONCE, max(1, CELLS_AT_ONCE // max(1, encoder.n_features_in_)))
-    for chunk in read_chunks(path, wanted, at_once, options.encoding):
+    for chunk in _chunks(path, wanted, at_once, options.encoding):
         needed = everything or options.target is not None
         rows = chunk if needed else chunk.head(max(0, MOST_ROWS - before))
         if len(rows):
@@ -146,6 +147,24 @@ def _predicted(
         else:
             yield Predicted(len(chunk), None)
         before += len(chunk)
+
+
+def _chunks(
+    path: Path, wanted: Callable[[list[str]], list[str]], n_rows: int, encoding: str
+) -> Iterator[pd.DataFrame]:
+    """Rows of a file, or of all Parquet files of a folder or a pattern, in the order of names."""
+    for file in _files(path):
+        yield from read_chunks(file, wanted, n_rows, encoding)
+
+
+def _files(path: Path) -> list[Path]:
+    """The files that are read."""
+    if not is_many(path):
+        return [path]
+    try:
+        return [Path(file) for file in parquet_files(path)]
+    except ValueError as error:
+        raise TableError(str(error)) from None
 
 
 def _encoded(

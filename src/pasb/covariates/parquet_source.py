@@ -203,6 +203,16 @@ class ParquetSource(TableSource):
         return _Loader(self)
 
 
+def is_many(path: str | os.PathLike) -> bool:
+    """Whether a path is a folder or a pattern, which can stand for several files."""
+    return not Path(path).is_file() and (Path(path).is_dir() or has_magic(os.fspath(path)))
+
+
+def is_parquet(path: str | os.PathLike) -> bool:
+    """Whether a path is a Parquet file by its name, or stands for several."""
+    return is_many(path) or (Path(path).suffix in PARQUET and Path(path).is_file())
+
+
 def parquet_files(path: str | os.PathLike) -> list[str]:
     """The files that a path, a folder or a pattern stands for, sorted by name."""
     text = os.fspath(path)
