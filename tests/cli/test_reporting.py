@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+import pasb
 from pasb.cli import app
 from pasb.covariates.table_writing import write_table
 from pasb.datasets import load_iris
@@ -106,3 +110,51 @@ def test_refused(folder, options, message, monkeypatch):
     assert result.exit_code == 2, result.output
     assert message in " ".join(result.stderr.split())
     assert not (folder / "other.html").exists()
+
+
+def test_the_printed_command_makes_the_same_model(folder, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tables").mkdir()
+    table = pd.read_csv(folder / "iris.csv").rename(columns={"sepal_width": "sepal width's"})
+    table.to_csv("tables/my irises.csv", sep=",", index=False, encoding="utf-16")
+    options = ["--target", "class", "--out", tmp_path / "first.pasb", "--encoding", "utf-16"]
+    options += ["--model", "robit", "--test", "0.4", "--drop", "sepal width's", "--drop", "colour"]
+    options += ["--chains", "1", "--warmup", "13", "--draws", "7", "--thin", "2"]
+    options += ["--order", "setosa,virginica,versicolor", "--scale", "range", "--no-progress"]
+    options += ["--report", tmp_path / "fit.html"]
+    result = pasb_run("fit", "tables/my irises.csv", *options)
+    assert result.exit_code == 0, result.output
+    first = command_of("fit.html")
+    assert first[:3] == ["pasb", "fit", "tables/my irises.csv"]
+    for name in ("first.pasb", "fit.html"):
+        (tmp_path / name).rename(tmp_path / f"kept {name}")
+    again = pasb_run(*first[1:])
+    assert again.exit_code == 0, again.output
+    assert_same_models("kept first.pasb", "first.pasb")
+    assert command_of("fit.html") == command_of("kept fit.html")
+
+
+def test_the_printed_command_makes_the_same_report(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    options = ["--data", "iris.csv", "--train", "iris.csv", "--interval", "0.8"]
+    result = pasb_run("report", "m.pasb", *options, "--title", "Mine & yours", "--out", "own.html")
+    assert result.exit_code == 0, result.output
+    (folder / "own.html").rename(folder / "kept.html")
+    again = pasb_run(*command_of("kept.html")[1:])
+    assert again.exit_code == 0, again.output
+    assert (folder / "own.html").read_text("utf-8") == (folder / "kept.html").read_text("utf-8")
+
+
+def command_of(page):
+    """The words of the command that a report prints."""
+    found = re.search(r'aria-label="How to reproduce">(.*?)</pre>', Path(page).read_text("utf-8"))
+    return shlex.split(html.unescape(found[1]))
+
+
+def assert_same_models(first, second):
+    models = [pasb.load(path) for path in (first, second)]
+    encoder, classifier = models[0].steps[0][1], models[0].steps[-1][1]
+    rows = pd.read_csv("tables/my irises.csv", encoding="utf-16", dtype=str)
+    assert encoder.ids_ == ["plant"]
+    assert classifier.random_state is not None
+    np.testing.assert_array_equal(models[0].predict_proba(rows), models[1].predict_proba(rows))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import difflib
-import shlex
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from sklearn.pipeline import Pipeline
 
 import pasb
 from pasb.cli import printing
+from pasb.cli.command_text import command_text, options_of
 from pasb.cli.failures import FAILED, NoDrawsError, UsageError
 from pasb.cli.large_tables import BLOCKWISE, LargeTable, reads_in_blocks
 from pasb.cli.saving import check_writable, same_file, save_somewhere
@@ -28,6 +28,7 @@ from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.numerics.helpers import cores
 from pasb.posterior.limits import Limits
 from pasb.report.scores import scores_of
+from pasb.sampling.fingerprint import seed_of
 
 _CLASSIFIERS = {
     "logistic": "StickLogisticClassifier",
@@ -138,6 +139,8 @@ def fit_table(
     if settings.storage is not None:
         raise UsageError(f"--storage is for Parquet with --engine {', '.join(BLOCKWISE)}")
     table, labels, notes, encoder, X = training_table(path, target, columns)
+    if settings.seed is None and settings.checkpoint is None:  # which may hold a seed
+        settings = replace(settings, seed=seed_of(None, None))
     train, held_out = _split(labels, test, settings.seed)
     if X is None or len(train) < len(table):
         encoder = columns.encoder(encoder.ids_)
@@ -175,7 +178,11 @@ def fit_table(
     _report(console, model, rows, warned, (X, labels[train]), (saved, out, reason))
     if report is not None:
         seen = held_out if test else train
-        _write_report(console, kept, encoder, table, labels, seen, train, report, path, target)
+        chosen = {"target": target, "out": saved, "report": report, "test": test}
+        chosen |= options_of(settings) | options_of(columns)
+        command = command_text("fit", path, chosen)
+        title = f"{target} in {path.name}"
+        _write_report(console, kept, encoder, table, labels, seen, train, report, title, command)
 
 
 def _fit_large(table: LargeTable, out: Path, settings: Settings) -> None:
@@ -237,8 +244,8 @@ def _write_report(
     rows: NDArray[np.int64],
     train: NDArray[np.int64],
     out: Path,
-    path: Path,
-    target: str,
+    title: str,
+    command: str,
 ) -> None:
     """A page about the model, by the held-out rows where there are any."""
     from pasb.cli.reporting import told_of
@@ -249,17 +256,6 @@ def _write_report(
             return table.iloc[some]
         return pd.DataFrame(encoder.encode(table.iloc[some])[0], columns=model.feature_names_in_)
 
-    told = [
-        "pasb",
-        "fit",
-        path.name,
-        "--target",
-        target,
-        "--out",
-        "model.pasb",
-        "--report",
-        out.name,
-    ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of held-out rows: said above
         report = ModelReport(
@@ -268,8 +264,8 @@ def _write_report(
             labels[rows],
             train=(taken(train), labels[train]),
             row_numbers=table.index.to_numpy()[rows] + 1,
-            title=f"{target} in {path.name}",
-            command=shlex.join(told),
+            title=title,
+            command=command,
         )
     report.write_html(out)
     told_of(console, report, out)

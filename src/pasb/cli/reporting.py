@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 
 from pasb.cli import printing
+from pasb.cli.command_text import command_text
 from pasb.cli.failures import UsageError
 from pasb.cli.model_parts import ModelParts, load_parts
 from pasb.cli.saving import check_writable
@@ -22,6 +22,9 @@ from pasb.covariates.encoder_file import encoder_of_numbers
 from pasb.covariates.table_reading import read_table
 from pasb.covariates.tables import Problems, count, need_columns
 from pasb.report import ModelReport
+from pasb.report.model_report import INTERVAL
+
+ENCODING = "utf-8"
 
 
 class LabelledRows(NamedTuple):
@@ -41,8 +44,8 @@ def report_file(
     target: str | None = None,
     train: Path | None = None,
     title: str | None = None,
-    interval: float = 0.9,
-    encoding: str = "utf-8",
+    interval: float = INTERVAL,
+    encoding: str = ENCODING,
     force: bool = False,
 ) -> None:
     """Write a report on a saved model, looked at with the rows of a file."""
@@ -61,6 +64,9 @@ def report_file(
             rows, target = _labelled(data, parts, target, encoding)
         if train is not None:
             learned, _ = _labelled(train, parts, target, encoding)
+        told = {"data": data, "target": target, "train": train, "title": title, "out": out}
+        told |= {} if interval == INTERVAL else {"interval": interval}
+        told |= {} if encoding == ENCODING else {"encoding": encoding}
         report = ModelReport(
             model,
             None if rows is None else rows.X,
@@ -69,13 +75,13 @@ def report_file(
             title=title or f"Report on {model_path.name}",
             interval=interval,
             row_numbers=None if rows is None else rows.number,
-            command=_command(model_path, data, out, target, train),
+            command=command_text("report", model_path, told),
         )
     report.write_html(out)
-    told = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
+    notes = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
     if rows is not None and rows.left_out:
-        told.append(f"{count(rows.left_out, 'row')} of {data} without a label left out.")
-    printing.notes(console, told)
+        notes.append(f"{count(rows.left_out, 'row')} of {data} without a label left out.")
+    printing.notes(console, notes)
     told_of(console, report, out)
 
 
@@ -164,13 +170,3 @@ def _target(table: pd.DataFrame, used: set[str], classes: NDArray, path: Path) -
         return found[0]
     which = "several columns hold" if found else "no column holds"
     raise UsageError(f"{path}: {which} the classes of the model; name the right one with --target")
-
-
-def _command(
-    model: Path, data: Path | None, out: Path, target: str | None, train: Path | None
-) -> str:
-    parts = ["pasb", "report", model.name]
-    for option, value in (("--data", data), ("--train", train)):
-        parts += [] if value is None else [option, value.name]
-    parts += [] if target is None else ["--target", target]
-    return shlex.join([*parts, "--out", out.name])

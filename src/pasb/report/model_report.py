@@ -22,10 +22,12 @@ from pasb.report.effect_facts import effect_facts
 from pasb.report.evaluated import Evaluated
 from pasb.report.fit_facts import draw_facts, model_facts, order_facts
 from pasb.report.page import FRAME, page
+from pasb.report.reproduction import Reproduction
 from pasb.report.rival_facts import rival_facts
 from pasb.report.row_facts import row_facts, score_facts
 from pasb.storage.whole_file import replacing
 
+INTERVAL, MOST_ROWS = 0.9, 10_000
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn")
 
 
@@ -87,8 +89,8 @@ class ModelReport:
         *,
         train: tuple[Any, ArrayLike] | None = None,
         title: str | None = None,
-        interval: float = 0.9,
-        max_rows: int = 10_000,
+        interval: float = INTERVAL,
+        max_rows: int = MOST_ROWS,
         compare: bool = True,
         command: str | None = None,
         row_numbers: ArrayLike | None = None,
@@ -107,12 +109,24 @@ class ModelReport:
             subject.classifier.fitted_.check_all_available("a report on rows")
         seen = None if X is None else Evaluated.of(model, X, y, max_rows, row_numbers)
         classifier = subject.classifier
+        rows = [name for name, given in (("X_test", X), ("y_test", y)) if given is not None]
+        chosen = {
+            "train": None if train is None else "(X_train, y_train)",
+            "row_numbers": None if row_numbers is None else "row_numbers",
+            "title": None if title is None else repr(title),
+            "interval": None if interval == INTERVAL else repr(interval),
+            "max_rows": None if max_rows == MOST_ROWS else repr(max_rows),
+            "compare": None if compare else "False",
+        }
+        options = {name: value for name, value in chosen.items() if value is not None}
+        reproduction = Reproduction.of(model, classifier, command, rows, options)
         self.facts: dict[str, Any] = {
             "title": title or f"Report on a {type(classifier).__name__}",
             "version": __version__,
             "date": datetime.date.today().isoformat(),
             "versions": _versions(),
-            "reproduce": command or _in_python(classifier, train is not None),
+            "reproduce": reproduction.lines,
+            "reproduce_notes": reproduction.notes,
             "model": model_facts(subject),
             "draws": draw_facts(classifier),
             "order": order_facts(classifier, seen),
@@ -191,17 +205,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # installed in some other way
             continue
     return found
-
-
-def _in_python(model: Any, with_train: bool) -> str:
-    """Lines that make the report again."""
-    settings = ", ".join(
-        f"{name}={value!r}"
-        for name, value in model.get_params(deep=False).items()
-        if name in ("random_state", "order", "n_chains", "n_draws") and value is not None
-    )
-    train = ", train=(X_train, y_train)" if with_train else ""
-    return (
-        f"model = pasb.{type(model).__name__}({settings}).fit(X_train, y_train)\n"
-        f"model.report(X_test, y_test{train}).write_html('report.html')"
-    )

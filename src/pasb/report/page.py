@@ -173,6 +173,7 @@ def cited(facts: dict[str, Any]) -> Html:
                 ),
                 f'<pre tabindex="0" aria-label="BibTeX">{text(bib)}</pre>',
                 paragraph("Made with ", versions, "."),
+                *(paragraph(note, kind="note") for note in facts["reproduce_notes"]),
                 f'<pre tabindex="0" aria-label="How to reproduce">{text(reproduce)}</pre>',
             ]
         )
