@@ -289,30 +289,6 @@ def test_models_of_arrays_have_no_columns_to_choose(folder, iris, tmp_path):
     refused(pasb_run("predict", tmp_path / "a.pasb", folder / "iris.csv"), "without column names")
 
 
-@pytest.mark.parametrize(
-    ("options", "parts"),
-    [
-        (["--chains", 10**9], ("--chains", "10000", "Got 1000000000")),
-        (["--draws", 10**12], ("--draws", "1000000000", "Got 1000000000000")),
-        (["--jobs", 10**6], ("--jobs must be at most 1024 threads; got 1000000",)),
-        (["--model", "softplus", "--experts", 10**6], ("--experts", "1000", "Got 1000000")),
-    ],
-)
-def test_absurd_sizes_are_refused_before_a_table_is_read(folder, monkeypatch, options, parts):
-    monkeypatch.setattr("pasb.cli.fitting.training_table", lambda *a: pytest.fail("read"))
-    result = pasb_run("fit", folder / "iris.csv", "--target", "class", "--out", "x.pasb", *options)
-    refused(result, *parts)
-
-
-def test_wrong_options_are_usage_errors(folder):
-    table = folder / "iris.csv"
-    for options in (["--chains", "0"], ["--scheme", "wrong"], ["--nonsense"]):
-        result = pasb_run("fit", table, "--target", "class", "--out", "x.pasb", *options)
-        assert result.exit_code == 2
-    assert pasb_run("fit", table).exit_code == 2
-    assert pasb_run("nonsense").exit_code == 2
-
-
 def test_a_computation_that_fails_ends_with_1(folder, tmp_path, monkeypatch):
     def broken(self, X, y):
         raise np.linalg.LinAlgError("not positive definite")
@@ -356,7 +332,7 @@ def test_the_installed_command(folder):
 
 
 def stopped(stop, folder, tmp_path, *lengths):
-    """A fit that gets a signal two seconds after it began to sample; its end, and where the model is."""
+    """A fit that gets a signal two seconds after it began to sample; its end and its model."""
     out, saved = tmp_path / "m.pasb", tmp_path / "saved"
     code = "from pasb.cli import main; main()"
     command = [
