@@ -114,6 +114,21 @@ def test_page_is_one_file_that_loads_nothing(report, tmp_path):
         assert name in ids
 
 
+def test_a_page_of_vehicle_is_small():
+    """All 846 rows, and 4000 draws."""
+    data = pasb.datasets.load("vehicle")
+    part, table = data.partition(0), data.frame().drop(columns="class")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = StickLogisticClassifier(n_warmup=100, n_draws=1000, random_state=1)
+        model.fit(table.iloc[part.train], part.y_train)
+    report = model.report(table, data.y, train=(table.iloc[part.train], part.y_train))
+    assert report.facts["data"]["rows"] == 846
+    assert report.facts["draws"]["chains"] * report.facts["draws"]["draws"] == 4000
+    assert len(report.html().encode()) < 3e6
+    assert len(report.json()) < 3e6
+
+
 def test_hostile_names_stay_text(hostile):
     page = hostile.html()
     outline = Outline(page)
