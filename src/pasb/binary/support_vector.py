@@ -232,23 +232,15 @@ class SupportVectorSampler(PrecisionSampler):
         self.count("cut_latents", n_cut)
         key = keys.at(stick, purpose=COEFFICIENTS)
         if self.inclusion is None:
-            step = dense_step(rows.blocks, *latents, *work, alpha, key, coef)
+            step = dense_step(rows.blocks, latents, work, alpha, key, coef)
             self.count("qr_fallbacks", not step)
         else:
             odds = np.log(self.inclusion / (1 - self.inclusion))
             spike_and_slab_step(
                 rows.blocks, pull, linear_weights, eta, used, alpha, odds, key, coef
             )
-            together = joint_step(
-                rows.blocks,
-                *latents,
-                alpha,
-                keys.at(stick, purpose=CHOICE),
-                keys.at(stick, purpose=TOGETHER),
-                *columns,
-                *work,
-                coef,
-            )
+            both = keys.at(stick, purpose=CHOICE), keys.at(stick, purpose=TOGETHER)
+            together = joint_step(rows.blocks, latents, alpha, both, columns, work, coef)
             self.count("skipped_joint_draws", not together)
         draw_precisions(coef, *self.precision_prior[:3], keys.at(stick, purpose=PRECISIONS), alpha)
 

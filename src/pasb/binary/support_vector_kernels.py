@@ -68,21 +68,23 @@ def draw_latents(eta, weights, bounds, roles, key, pull, linear_weights, used):
 
 
 @kernel
-def dense_step(
-    blocks,
-    pull,
-    linear_weights,
-    used,
-    scratch,
-    gram,
-    linear,
-    scale,
-    factor,
-    precision,
-    key,
-    coef,
-):
-    """Draw all of `coef` at once given the latents; False if that took a QR."""
+def dense_step(blocks, latents, work, precision, key, coef):
+    """Draw all of `coef` at once given the latents; False if that took a QR.
+
+    Parameters
+    ----------
+    blocks : array of shape (n_blocks, padded columns, BLOCK)
+    latents : tuple
+        ``(pull, linear_weights, used)``, of shapes (rows), (rows) and (n_blocks), as `draw_latents`
+        leaves them.
+    work : tuple
+        ``(scratch, gram, linear, scale, factor)``, with `m` padded columns of shapes (m, BLOCK),
+        (m, m), (m), (m) and (m, m).
+    precision, coef : arrays of shape (n_columns,)
+    key : uint64
+    """
+    pull, linear_weights, used = latents
+    scratch, gram, linear, scale, factor = work
     n = coef.shape[0]
     weighted_gram(blocks, pull, linear_weights, used, scratch, gram, linear)
     for v in range(n):
@@ -131,31 +133,28 @@ def spike_and_slab_step(blocks, pull, residual, eta, used, precision, prior_log_
 
 
 @kernel
-def joint_step(
-    blocks,
-    pull,
-    residual,
-    used,
-    precision,
-    choice_key,
-    key,
-    chosen,
-    plain,
-    scratch,
-    gram,
-    linear,
-    scale,
-    factor,
-    coef,
-):
+def joint_step(blocks, latents, precision, keys, columns, work, coef):
     """Draw many of the coefficients that are in at once; False if that was not possible.
 
     Columns of a wide kernel are so alike that one coefficient can hardly move while the
     others stay. Of those that are in, as many as `chosen` has room for are taken, at random.
     `residual` must be up to date for `coef`, and is not kept so. Whether the matrix can be
     factored does not depend on what is drawn, so leaving `coef` alone if not is exact, too.
+
+    Parameters
+    ----------
+    blocks, latents, precision, work, coef
+        As `dense_step` takes them, but for `residual` in the place of `linear_weights`; `work` has
+        as many columns as are drawn at once.
+    keys : tuple of two uint64
+        For the choice of columns, and for their coefficients.
+    columns : tuple
+        ``(chosen, plain)``, of shapes (columns drawn at once) and (the same padded, BLOCK).
     """
-    n = _choose_columns(coef, choice_key, chosen)
+    pull, residual, used = latents
+    chosen, plain = columns
+    scratch, gram, linear, scale, factor = work
+    n = _choose_columns(coef, keys[0], chosen)
     _gram_of_columns(blocks, chosen[:n], pull, residual, used, plain, scratch, gram, linear)
     for i in range(n):
         here = coef[chosen[i]]
@@ -165,7 +164,7 @@ def joint_step(
             linear[i] += gram[i, j] * coef[chosen[j]]
             linear[j] += gram[i, j] * here
     drawn = scratch.reshape(scratch.size)[:n]
-    if not draw_from_precision(gram[:n, :n], linear[:n], key, scale[:n], factor[:n, :n], drawn):
+    if not draw_from_precision(gram[:n, :n], linear[:n], keys[1], scale[:n], factor[:n, :n], drawn):
         return False
     for j in range(n):
         coef[chosen[j]] = drawn[j]

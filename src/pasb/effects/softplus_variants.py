@@ -73,8 +73,8 @@ def of_softplus_variants(
             flat = padded(own, blocks.shape[1])
             moved = np.ascontiguousarray(own[..., columns])
             weights = weight[which], log_weights(weight[which])
-            _probabilities(blocks, flat, *weights, moved, change, same, starts,
-                           predictor.reverse[draws], orders, *scratch, left, out)  # fmt: skip
+            sticks = flat, *weights, orders, predictor.reverse[draws]
+            _probabilities(blocks, sticks, (moved, change, same, starts), scratch, left, out)
             yield draws, out[:n]
 
     return evaluate
@@ -92,17 +92,29 @@ def _same_everywhere(
 
 
 @kernel
-def _probabilities(
-    blocks, coef, weight, log_weight, moved, change, same, starts, reverse, orders,
-    psi, growth, log_q, work, left, out,
-):  # fmt: skip
+def _probabilities(blocks, sticks, versions, scratch, left, out):
     """``out[d, v]`` becomes (classes, rows) probabilities of version v under draw d.
 
-    `coef` is (draws, sticks, predictors, padded columns), `moved` the columns of it that
-    variants change, `change` by how much, (columns changed, rows), and `same` whether all rows
-    by as much; those of variant v are from ``starts[v]`` on. `psi` and `growth` (predictors, rows),
-    `log_q` (experts, rows), `work` (6, rows) and `left` (variants, rows) are scratch.
+    Parameters
+    ----------
+    blocks : array of shape (n_blocks, padded columns, BLOCK)
+    sticks : tuple
+        ``(coef, weight, log_weight, orders, reverse)``, of shapes (draws, sticks, predictors,
+        padded columns), twice (draws, sticks, experts), (draws, classes) and (draws).
+    versions : tuple
+        ``(moved, change, same, starts)``: coefficients of the columns that versions change, (draws,
+        sticks, predictors, columns changed); by how much, (columns changed, rows); whether all rows
+        by as much, (columns changed); where those of each version begin, (versions + 1).
+    scratch : tuple
+        ``(psi, growth, log_q, work)``, of shapes (predictors, rows) twice, (experts, rows) and
+        (6, rows).
+    left : array of shape (versions, rows)
+        Scratch, too.
+    out : array of shape (draws or more, versions, classes, rows)
     """
+    coef, weight, log_weight, orders, reverse = sticks
+    moved, change, same, starts = versions
+    psi, growth, log_q, work = scratch
     n_draws, n_sticks, n_vectors, _ = coef.shape
     n_variants = left.shape[0]
     success, failure = work[4], work[5]

@@ -39,6 +39,20 @@ MOST_STRETCHED = 64  # columns: the length of a longer vector is known too well
 N_STRETCHES, N_ALONG = np.int64(2), np.int64(4)  # plain ints would be compiled as constants
 ALONG = np.int64(1)  # kind of the stream
 
+STATISTICS = (
+    "trajectory_proposed",
+    "trajectory_accepted",
+    "trajectory_steps",
+    "stretch_proposed",
+    "stretch_accepted",
+    "mirror_accepted",
+    "neighbours_proposed",
+    "neighbours_accepted",
+)
+# where the kernels count them
+TRAJECTORIES, TRAJECTORIES_KEPT, STEPS_TAKEN = 0, 1, 2
+STRETCHES, STRETCHES_KEPT, MIRRORS, SWAPS, SWAPS_KEPT = 3, 4, 5, 6, 7
+
 # mypy: disable-error-code="call-arg"
 
 
@@ -56,16 +70,7 @@ class Whitened(Move):
         Whether sticks stop on success; whether the order is sampled.
     """
 
-    statistics = (
-        "trajectory_proposed",
-        "trajectory_accepted",
-        "trajectory_steps",
-        "stretch_proposed",
-        "stretch_accepted",
-        "mirror_accepted",
-        "neighbours_proposed",
-        "neighbours_accepted",
-    )
+    statistics = STATISTICS
     evaluates = True
 
     def __init__(
@@ -109,18 +114,12 @@ class Whitened(Move):
         with self.sampler.space() as space:
             state.log_likelihood = whitened_sweep(
                 self.sampler.regression,
-                self.forward,
-                self.infers,
+                (self.forward, self.infers),
                 place_of(state, self.table),
-                self.gaussians,
-                self.graph[0],
+                (self.gaussians, self.graph[0]),
                 self.cached,
-                self.work,
-                self.scratch,
-                space.proposed,
-                space.pair,
-                self.counted,
-                self.n_bounded,
+                (self.work, self.scratch, space.proposed, space.pair),
+                (self.counted, self.n_bounded),
                 tuple(keys),
             )
         if self.n_bounded[0]:
@@ -129,27 +128,35 @@ class Whitened(Move):
 
 
 @kernel
-def whitened_sweep(
-    regression,
-    forward,
-    infers,
-    place,
-    gaussians,
-    stick_keys,
-    cached,
-    work,
-    scratch,
-    proposed,
-    pair,
-    counted,
-    n_bounded,
-    keys,
-):
+def whitened_sweep(regression, settings, place, known, cached, space, tally, keys):
     """The moves of `Whitened` one after the other; the log-likelihood.
 
-    `n_bounded` counts the precisions of sticks that are at a bound in the end.
+    Parameters
+    ----------
+    regression : tuple
+        Rows, prior and link, see `pasb.binary.linear_kernels`.
+    settings : tuple of two bool
+        ``(forward, infers)``, see `Whitened`.
+    place : tuple
+        ``(order, coef, precision, accept, reject, groups)``, see `pasb.moves.move`.
+    known : tuple
+        ``(gaussians, stick_keys)``: packed approximations, (sticks, packed size), and the sorted
+        keys by which `find_stick` finds them; all but the first empty where all sticks are known.
+    cached : tuple
+        ``(known, slope, sums, steps)``, see `pasb.moves.trajectory.follow`.
+    space : tuple
+        ``(work, scratch, proposed, pair)``: of trajectories; ``(roles, sticks, gaussian_of)`` of
+        shapes (groups), (4, 3), (4); coefficients of a proposal; of stretches.
+    tally : tuple
+        ``(counted, n_bounded)``, of shapes (8,) and (1,): `STATISTICS`, and the precisions of
+        sticks that are at a bound in the end.
+    keys : tuple of (seed, chain, sweep)
     """
+    forward, infers = settings
     order, coef, precision, accept, reject, groups = place
+    gaussians, stick_keys = known
+    work, scratch, proposed, pair = space
+    counted, n_bounded = tally
     roles, sticks, gaussian_of = scratch
     n_categories, n = coef.shape
     last = n_categories - 1
@@ -169,14 +176,13 @@ def whitened_sweep(
     if infers:
         if knows_no_sign(regression[1]):
             mirror_last(place, stick_keys, cached, counted, keys)
-        known = (gaussians, stick_keys)
         for proposal in range(last):
             a = swap_neighbours(
                 regression, forward, place, known, proposed, keys, proposal, sticks, gaussian_of
             )
-            counted[6] += 1
+            counted[SWAPS] += 1
             if a >= 0:
-                counted[7] += 1
+                counted[SWAPS_KEPT] += 1
                 cached[0][order[a]] = cached[0][order[a + 1]] = -1
     n_bounded[0] += n_at_bounds(precision, order[:last], LEAST_PRECISION, GREATEST_PRECISION)
     return order_log_likelihood(accept, reject, groups, order)
@@ -201,21 +207,21 @@ def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
     if steps[number] > FEWEST and n <= MOST_STRETCHED:
         key = stream_key(*keys, stick, NO_EXPERT, STRETCH)
         accepted = stretch(regression, work[0], pair[0], roles, N_STRETCHES, key, coef[c])
-        counted[3] += N_STRETCHES
+        counted[STRETCHES] += N_STRETCHES
         if bend_of(gaussian)[0] == 0.0:
             key = stream_key(*keys, stick, ALONG, STRETCH)
             along = (N_ALONG, key, coef[c])
             accepted += stretch_along(regression, gaussian, padded, pair, roles, *along)
-            counted[3] += N_ALONG
+            counted[STRETCHES] += N_ALONG
         if accepted > 0:
             known[c] = -1
-        counted[4] += accepted
+        counted[STRETCHES_KEPT] += accepted
     n_steps, accepted = follow(
         regression, gaussian, number, roles, stick, place, cached, work, keys
     )
-    counted[0] += 1
-    counted[1] += accepted
-    counted[2] += n_steps
+    counted[TRAJECTORIES] += 1
+    counted[TRAJECTORIES_KEPT] += accepted
+    counted[STEPS_TAKEN] += n_steps
 
 
 @kernel
@@ -233,4 +239,4 @@ def mirror_last(place, stick_keys, cached, counted, keys):
         else:
             accept[d, d] = sums[d, d]
             reject[d, c] = sums[d, c]
-        counted[5] += 1
+        counted[MIRRORS] += 1
