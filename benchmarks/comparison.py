@@ -30,14 +30,15 @@ MODELS = {
 }
 
 
-def held_out(model, X, y, n_folds: int) -> np.ndarray:
-    """Log-probability of each row's class from folds without it."""
-    out = np.empty(len(y))
+def held_out(model, X, y, n_folds: int) -> tuple[np.ndarray, float]:
+    """Log-probability of each row's class from folds without it, and the share of errors."""
+    out, wrong = np.empty(len(y)), 0
     for train, test in StratifiedKFold(n_folds, shuffle=True, random_state=0).split(X, y):
         own = clone(model).fit(X[train], y[train])
         p = own.predict_proba(X[test])
         out[test] = np.log(p[np.arange(len(test)), np.searchsorted(own.classes_, y[test])])
-    return out
+        wrong += int((own.classes_[p.argmax(axis=1)] != y[test]).sum())
+    return out, wrong / len(y)
 
 
 def main() -> None:
@@ -62,9 +63,12 @@ def main() -> None:
     for name in options.models:
         began = process_time()
         model = clone(MODELS[name]).set_params(**settings)
-        folds[name] = held_out(model, X, y, options.folds)
+        folds[name], error = held_out(model, X, y, options.folds)
+        seconds = process_time() - began
         print(
-            f"{name:22} folds {folds[name].sum():8.1f}, {process_time() - began:.0f} s", flush=True
+            f"{name:22} folds {folds[name].sum():8.1f}, least {folds[name].min():.1f}, errors "
+            f"{error:.1%}, {seconds:.0f} s",
+            flush=True,
         )
         if name != "kernel machine":
             fitted[name] = model.fit(X, y)
