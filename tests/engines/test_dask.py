@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 
 import pasb
-from pasb import RowBlocks, StickLogisticClassifier, StickRobitClassifier
+from pasb import RowBlocks, SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
 from pasb.engines.dask_sums import _is_alive
 from pasb.errors import EngineError
 
@@ -125,6 +125,22 @@ class TestSameDraws:
     def test_of_robit_sticks(self, client, folder, table):
         settings = {"kind": StickRobitClassifier, "n_draws": 10, "order": ["birch", "ash", "cedar"]}
         assert same(model(client, **settings).fit(folder, "tree"), model(**settings).fit(*table))
+
+    def test_of_softplus_sticks(self, cluster, folder, table, monkeypatch):
+        """Rows draw random numbers by their numbers in the table, whoever has them."""
+        monkeypatch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", 300)
+        settings = {"kind": SoftplusClassifier, "n_experts": 2, "n_layers": 1}
+        settings |= {"n_chains": 1, "n_warmup": 3, "n_draws": 2}
+        here = model(**settings).fit(*table)
+        with distributed.Client(cluster) as client:
+            client.wait_for_workers(2)
+            there = model(client, **settings).fit(folder, "tree")
+            frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(tree=table[1])
+            again = model("dask", **settings).fit(dd.from_pandas(frame, npartitions=5), "tree")
+        for one in (there, again):
+            assert same(one, here)
+            active = one.draws_.parameters["active"]
+            assert np.array_equal(active, here.draws_.parameters["active"])
 
 
 CLUSTER = """

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasb import RowBlocks, SoftplusClassifier, StickLogisticClassifier
+from pasb import RowBlocks, StickLogisticClassifier
 from pasb.engines.device import available
 from pasb.errors import EngineError
 from pasb.numerics.rows import Rows
@@ -121,7 +121,7 @@ def test_what_does_not_fit_anywhere_is_refused(table, monkeypatch):
 
 
 def test_other_models_and_rows_in_memory_are_refused(table):
-    from pasb.binary import Softplus
+    from pasb.binary import Softplus, SupportVector
     from pasb.engines.parted import check_problem
     from pasb.sampling.row_sums import PartedRows
 
@@ -129,10 +129,8 @@ def test_other_models_and_rows_in_memory_are_refused(table):
     with pytest.raises(EngineError, match="needs rows in parts"):
         check_problem(Problem(rows, Softplus()))
     elsewhere = PartedRows(rows.blocks[:0], np.zeros(0), rows.bounds, 3)
-    with pytest.raises(EngineError, match="Softplus sticks need all rows in memory"):
-        check_problem(Problem(elsewhere, Softplus()))
-    with pytest.raises(ValueError, match="engine"):
-        SoftplusClassifier(engine="blocks").fit(*table)
+    with pytest.raises(EngineError, match="SupportVector sticks need all rows in memory"):
+        check_problem(Problem(elsewhere, SupportVector()))
 
 
 def test_stopping_and_time(table):

@@ -5,34 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from calibration.exact_orders import deviations, exact_order_posterior, visited_orders
+from calibration.parted_rows import parted
 from scipy.stats import norm
 
 from pasb.binary import Logistic, Robit
 from pasb.binary.binary_model import Keys
-from pasb.covariates.parts import Part
 from pasb.engines.parted import PartedEngine
 from pasb.engines.threads import ThreadEngine
 from pasb.moves.move import State
-from pasb.numerics.rows import Rows, blocked, unblocked
+from pasb.numerics.rows import Rows
 from pasb.sampling.asked_chain import AskedSweeps
 from pasb.sampling.chain import empty_trace
 from pasb.sampling.problem import Problem, Schedule
-from pasb.sampling.row_sums import LocalSums, PartedRows
+from pasb.sampling.row_sums import PartedRows
 from pasb.sampling.run import sample
 from pasb.testing import joint_distribution as joint
-
-
-def parted(rows: Rows, n_parts: int = 1) -> PartedRows:
-    """The same rows in parts, of which every k-th row is one."""
-    table = unblocked(rows.blocks, rows.n_rows, rows.n_columns)
-    parts = []
-    for k in range(n_parts):
-        own = np.arange(k, rows.n_rows, n_parts)
-        counts = np.bincount(rows.categories[own], minlength=rows.n_categories)
-        bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        source = np.arange(len(own), dtype=np.int32)
-        parts.append(Part(blocked(table[own]), None, bounds, rows.n_columns, source))
-    return PartedRows.over(LocalSums(parts, np.zeros(n_parts, dtype=np.int64)))
 
 
 class AskedSweeper:

@@ -12,7 +12,7 @@ together in any way, and what was asked before a run was interrupted can be aske
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from pasb.numerics.rows import BLOCK, Rows, add_block, padded
 from pasb.sticks import ABSENT, FAILURE, SUCCESS
 
 VALUE, SLOPE, NEWTON = 0, 1, 2
+AnyAnswer = TypeVar("AnyAnswer", bound=tuple)
 LOGS, TRIANGLE = 8.0, 0.45  # what a logarithm costs, and a Gram matrix, in products
 
 # mypy: disable-error-code="call-arg"
@@ -109,10 +110,10 @@ def _own(array: NDArray) -> NDArray:
     return array if array.flags.writeable else array.copy()
 
 
-def added(left: Sequence[Answer], right: Sequence[Answer]) -> list[Answer]:
-    """The sums of two sets of answers."""
+def added(left: Sequence[AnyAnswer], right: Sequence[AnyAnswer]) -> list[AnyAnswer]:
+    """The sums of two sets of answers, which are tuples of arrays."""
     return [
-        Answer(*(a + b for a, b in zip(one, other, strict=True)))
+        type(one)(*(a + b for a, b in zip(one, other, strict=True)))
         for one, other in zip(left, right, strict=True)
     ]
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 PRUNED_AFTER = 100  # updates in a row without an active row
 START_STEPS = 100  # of a penalised fit from which a chain starts
+NO_WEIGHTS = (
+    "sample_weight must be 0 or 1 for every row with a softplus model, and class_weight None"
+)
 START_LOG_WEIGHTS = (-8.0, 8.0)
 
 
@@ -44,10 +47,7 @@ class SoftplusSampler(PrecisionSampler):
     def __init__(self, model: Softplus, rows: Rows):
         if rows.given_weights is not None:
             # the power of a success probability has no such augmentation
-            raise ValueError(
-                "sample_weight must be 0 or 1 for every row with a softplus model, and "
-                "class_weight None"
-            )
+            raise ValueError(NO_WEIGHTS)
         self.model = model
         self.rows = rows
         self.ard = model.precision == "ard"

@@ -34,7 +34,7 @@ MOST_VALUES = 10_000  # of labels, beyond which they are no classes
 
 
 class PartedFit(StickClassifier):
-    """A classifier of linear sticks that can leave its rows where they are.
+    """A classifier that can leave its rows where they are.
 
     `fit` does so where `X` is a collection of Dask or a path of Parquet files, and where `engine`
     says so.
@@ -43,6 +43,8 @@ class PartedFit(StickClassifier):
     engine: Any = "cpu"
     prior: Any = None
     _parted = False  # whether the present or last fit was one of rows in parts
+    _at_hand: tuple[str, ...] = ("cpu",)  # engines that hold arrays in memory
+    _parted_engine: type[PartedEngine] = PartedEngine
 
     def __sklearn_clone__(self) -> Any:
         if not self._has_client:
@@ -67,13 +69,13 @@ class PartedFit(StickClassifier):
 
     def _make_engine(self) -> Engine:
         if self._parted:
-            return PartedEngine(cores(self.n_jobs))
+            return self._parted_engine(cores(self.n_jobs))
         return super()._make_engine()
 
     def _prepare(
         self, X: Any, y: Any, sample_weight: Any = None, availability: Any = None
     ) -> tuple[list[Problem], Schedule]:
-        at_hand = isinstance(self.engine, str) and self.engine == "cpu"
+        at_hand = isinstance(self.engine, str) and self.engine in self._at_hand
         self._parted = is_elsewhere(X) or not at_hand
         if not self._parted:
             return super()._prepare(X, y, sample_weight, availability)

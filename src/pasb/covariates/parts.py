@@ -179,6 +179,11 @@ def taken(part: Part, positions: NDArray[np.int64]) -> tuple[NDArray[np.float64]
     return table.astype(np.float64), weights, part.source[positions]
 
 
+def has_weights(part: Part, _: Any = None) -> bool:
+    """Whether some rows of a part have a weight other than 1."""
+    return part.weights is not None
+
+
 def digest_of(part: Part, _: Any = None) -> bytes:
     """What tells a part from others."""
     digest = hashlib.sha256()

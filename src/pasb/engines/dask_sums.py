@@ -28,7 +28,7 @@ from pasb.covariates.table_sources import ArrayPiece, TableSource
 from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
-from pasb.sampling.row_sums import RowSums, all_added
+from pasb.sampling.row_sums import PartFunction, RowSums, all_added
 
 PATIENCE = 120.0  # seconds in which no worker does anything
 A_LOOK = 2.0  # seconds between looks at a cluster that does not answer
@@ -242,6 +242,10 @@ def _answer(part: Part, task: tuple[list[Stacked], tuple[Any, ...]]) -> list[Ans
     return answered(part.rows(), link, asked)
 
 
+def _argument(argument: Any) -> Any:
+    return argument
+
+
 class DaskSums(RowSums):
     """Parts on workers."""
 
@@ -266,6 +270,13 @@ class DaskSums(RowSums):
         submit = self.cluster.submit
         task = submit(_asked, asked, link)
         answers = [submit(_answer, part, task) for part in self.parts]
+        return self.cluster.result(reduced(answers, lambda some: submit(all_added, list(some))))
+
+    def added_up(self, function: PartFunction, argument: Any) -> list[Any]:  # noqa: D102
+        submit = self.cluster.submit
+        task = submit(_argument, argument)
+        each = zip(self.parts, self.first_rows.tolist(), strict=True)
+        answers = [submit(function, part, first_row, task) for part, first_row in each]
         return self.cluster.result(reduced(answers, lambda some: submit(all_added, list(some))))
 
     def close(self) -> None:

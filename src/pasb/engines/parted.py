@@ -15,6 +15,7 @@ import numpy as np
 from pasb.binary.binary_model import Keys
 from pasb.binary.linear import LinearModel, LinearSampler
 from pasb.binary.row_requests import Answer, Request
+from pasb.binary.softplus import Softplus
 from pasb.engines.cost import RunCost
 from pasb.errors import EngineError
 from pasb.evidences.approximations import LATTICE_LIMIT, Approximations
@@ -22,6 +23,7 @@ from pasb.evidences.asked_sticks import AskedSticks
 from pasb.moves.move import State, Tally
 from pasb.numerics.asking import Ask, Asking, answered_by, together
 from pasb.sampling.asked_chain import BATCH, AskedSweeps
+from pasb.sampling.asked_softplus import SoftplusSweeps
 from pasb.sampling.chain import Chain
 from pasb.sampling.engine import AfterSweep, Engine
 from pasb.sampling.problem import Problem, Schedule
@@ -37,10 +39,12 @@ class PartedEngine(Engine):
     """All chains as one team; `n_jobs` threads of this process search orders."""
 
     slice_seconds = 1.0
+    batch = BATCH  # sweeps after which chains wait for each other
 
     def __init__(self, n_jobs: int = 1):
         self.n_jobs = n_jobs
-        self.sweepers: dict[int, AskedSweeps] = {}  # by the identity of the chain
+        # by the identity of the chain
+        self.sweepers: dict[int, AskedSweeps | SoftplusSweeps] = {}
         self.rows: dict[int, PartedRows] = {}  # by their identity
 
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
@@ -106,7 +110,8 @@ class PartedEngine(Engine):
         while any(chain.n_done < until for chain in team):
             least = min(chain.n_done for chain in team)
             behind = [chain for chain in team if chain.n_done == least]
-            goals = {until, (least // BATCH + 1) * BATCH, *(chain.n_done for chain in team)}
+            end = (least // self.batch + 1) * self.batch
+            goals = {until, end, *(chain.n_done for chain in team)}
             goal = min(goal for goal in goals if goal > least)
             stopped: list[Chain] = []
             each = [self._sweeps(chain, goal, after_sweep, stopped) for chain in behind]
@@ -120,6 +125,7 @@ class PartedEngine(Engine):
 
     def _start(self, chain: Chain) -> State:
         sweeps, keys, problem = self.sweepers[id(chain)], chain.first_keys, chain.problem
+        assert isinstance(sweeps, AskedSweeps)
         n = problem.rows.n_categories
         if problem.fixed_order is not None:
             order = problem.fixed_order.copy()
@@ -170,15 +176,18 @@ def check_problem(problem: Problem) -> None:
     """Refuse what needs rows at hand."""
     if not isinstance(problem.rows, PartedRows):
         raise EngineError("this engine needs rows in parts: fit a Dask collection or Parquet files")
-    if not isinstance(problem.model, LinearModel):
+    model = problem.model
+    if not isinstance(model, LinearModel | Softplus):
         raise EngineError(
-            f"{type(problem.model).__name__} sticks need all rows in memory: logistic and robit "
+            f"{type(model).__name__} sticks need all rows in memory: logistic, robit and softplus "
             "models can do without"
         )
     for bad, setting in (
         (problem.scheme == "paper", "scheme='paper'"),
         (problem.augmented, "sticks='augmented'"),
         (problem.swaps_only, "order='swap'"),
+        (isinstance(model, Softplus) and model.prune, "prune=True"),
+        (isinstance(model, Softplus) and model.moves != "mixed", "moves='gibbs'"),
     ):
         if bad:
             raise EngineError(f"{setting} needs all rows in memory: use engine='cpu' with an array")

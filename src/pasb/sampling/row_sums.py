@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pasb.binary.row_requests import (
     Answer,
+    AnyAnswer,
     Request,
     Stacked,
     added,
@@ -34,6 +35,7 @@ from pasb.covariates.parts import Part, digest_of, taken
 from pasb.numerics.part_tree import reduced
 from pasb.numerics.rows import BLOCK, LEAST_ROWS, TILE, Rows
 
+PartFunction = Callable[[Part, int, Any], list[Any]]
 MOST_NUMBERS = 2**24  # of the answers of all parts, at the same time
 
 
@@ -72,6 +74,14 @@ class RowSums(ABC):
     def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:
         """Answers, added up over all parts."""
 
+    @abstractmethod
+    def added_up(self, function: PartFunction, argument: Any) -> list[Any]:
+        """What a pure function returns for every part, added up over all of them.
+
+        It gets the part, the number of its first row, and `argument`; it returns a list of tuples
+        of arrays.
+        """
+
     def close(self) -> None:  # noqa: B027
         """Give back threads and memory."""
 
@@ -87,26 +97,40 @@ class RowSums(ABC):
 
     def ask(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
         """Answer requests, in as few passes as memory allows."""
-        most = max(1, MOST_NUMBERS // len(self.bounds))
-        answers: list[Answer] = []
-        together: list[Request] = []
-        size = 0
-        for request in requests:
-            own = answer_size(request)
-            if together and size + own > most:
-                answers += self._timed(together, link)
-                together, size = [], 0
-            together.append(request)
-            size += own
-        return answers + (self._timed(together, link) if together else [])
 
-    def _timed(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
-        began = monotonic()
-        out = unstacked(requests, self.one_pass(stacked(requests), link))
-        self.seconds += monotonic() - began
-        self.n_passes += 1
-        self.n_products += sum(map(work_of, requests)) * self.n_rows
-        return out
+        def answer(some: list[Request]) -> list[Answer]:
+            self.n_products += sum(map(work_of, some)) * self.n_rows
+            return unstacked(some, self.one_pass(stacked(some), link))
+
+        return self.in_turns(requests, answer_size, answer)
+
+    def in_turns(
+        self,
+        requests: list[Any],
+        size_of: Callable[[Any], int],
+        answer: Callable[[list[Any]], list[Any]],
+    ) -> list[Any]:
+        """Answer requests by as few calls, each of them a pass, as memory allows.
+
+        `size_of` tells how many numbers there are in the answer to a request.
+        """
+        most = max(1, MOST_NUMBERS // len(self.bounds))
+        turns: list[list[Any]] = []
+        size = most
+        for request in requests:
+            own = size_of(request)
+            if size + own > most:
+                turns.append([])
+                size = 0
+            turns[-1].append(request)
+            size += own
+        answers: list[Any] = []
+        for turn in turns:
+            began = monotonic()
+            answers += answer(turn)
+            self.seconds += monotonic() - began
+            self.n_passes += 1
+        return answers
 
     def at_most(self, n: int) -> Rows:
         """About `n` of the rows, evenly spaced within every category; see `Rows.at_most`."""
@@ -168,11 +192,18 @@ class LocalSums(RowSums):
 
         return reduced(list(self.pool.map(answer, self.parts)), all_added)
 
+    def added_up(self, function: PartFunction, argument: Any) -> list[Any]:  # noqa: D102
+        def answer(part: Part, first_row: int) -> list[Any]:
+            return function(part, first_row, argument)
+
+        found = list(self.pool.map(answer, self.parts, self.first_rows.tolist()))
+        return reduced(found, all_added)
+
     def close(self) -> None:  # noqa: D102
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 
-def all_added(answers: Sequence[list[Answer]]) -> list[Answer]:
+def all_added(answers: Sequence[list[AnyAnswer]]) -> list[AnyAnswer]:
     """The sum of some answers, from the first to the last."""
     total = answers[0]
     for one in answers[1:]:
