@@ -129,6 +129,7 @@ class TestSameDraws:
     def test_of_softplus_sticks(self, cluster, folder, table, monkeypatch):
         """Rows draw random numbers by their numbers in the table, whoever has them."""
         monkeypatch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", 300)
+        monkeypatch.setattr("pasb.numerics.adaptation.FIRST_STEP", 0.3)  # fewer passes
         settings = {"kind": SoftplusClassifier, "n_experts": 2, "n_layers": 1}
         settings |= {"n_chains": 1, "n_warmup": 3, "n_draws": 2}
         here = model(**settings).fit(*table)

@@ -11,33 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.softplus import Softplus, active_experts
-from pasb.binary.softplus_sampler import NO_WEIGHTS
-from pasb.classifiers.parted_fit import PartedFit
+from pasb.classifiers.parted_softplus_fit import PartedSoftplusFit
 from pasb.classifiers.run_length import Goal
 from pasb.classifiers.settings import A_FEW, PARTED, PRIOR, RUN, StrOptions, constraints
 from pasb.covariates.hyperplanes import Hyperplanes
-from pasb.covariates.parts import has_weights
 from pasb.engines import EngineName
-from pasb.engines.device import array_module, available
-from pasb.engines.parted_softplus import PartedSoftplus
-from pasb.engines.row_blocks import RowBlocks
-from pasb.errors import EngineError
+from pasb.engines.device import available
 from pasb.numerics.rows import Rows
 from pasb.posterior.frames import by_direction, native_frame
-from pasb.posterior.lazy_predict import is_elsewhere
 from pasb.posterior.limits import Limits
 from pasb.posterior.predict import Predictor
 from pasb.posterior.prior_words import softplus_priors
 from pasb.posterior.tails import tails_of
 from pasb.sampling.problem import Problem, Schedule, Scheme
-from pasb.sampling.row_sums import RowSums
 
 # Rows times columns times sticks, with which a sweep's time grows: from there on a run becomes at
 # most twice as long as usual, so that some thousand rows take a few minutes.
 LARGE = 400_000
 
 
-class SoftplusClassifier(PartedFit):
+class SoftplusClassifier(PartedSoftplusFit):
     """Bayesian multinomial softplus regression (MSR) by stick breaking: nonlinear.
 
     Every stick is a softplus regression: K experts, each of which encloses a region by up
@@ -187,10 +180,6 @@ class SoftplusClassifier(PartedFit):
     ['direction', 'class', 'reference', 'experts', 'lower', 'upper', 'hyperplanes']
     """
 
-    _at_hand = ("cpu", "cuda")
-    _parted_engine = PartedSoftplus
-    _n_cells = 0  # of the present fit: rows times columns times sticks
-
     _parameter_constraints: ClassVar[dict] = constraints(
         PRIOR,
         RUN,
@@ -297,9 +286,6 @@ class SoftplusClassifier(PartedFit):
         sample_weight: ArrayLike | None = None,
         availability: Any = None,
     ) -> tuple[list[Problem], Schedule]:
-        refuse_blocks_on_gpu(self.engine, X)
-        if isinstance(self.engine, str) and self.engine == "cuda":
-            array_module()  # complains if there is no GPU
         problems, schedule = super()._prepare(X, y, sample_weight, availability)
         seen = self._seen_by_chains()
         if seen is None:
@@ -308,13 +294,6 @@ class SoftplusClassifier(PartedFit):
         by_chain = zip(problems, tables * len(self._directions), strict=True)
         own = [replace(problem, rows=rows, seen=seen) for problem, (rows, seen) in by_chain]
         return own, schedule
-
-    def _problems_of(self, row_sums: RowSums) -> list[Problem]:
-        if any(row_sums.map(has_weights, [None] * len(row_sums.bounds))):
-            raise ValueError(NO_WEIGHTS)
-        problems = super()._problems_of(row_sums)
-        self._n_cells = row_sums.n_rows * row_sums.n_columns * (len(self.classes_) - 1)
-        return problems
 
     _seen: list[NDArray[np.bool_]] | None = None  # set by a model that this one is a part of
 
@@ -411,14 +390,4 @@ class SoftplusClassifier(PartedFit):
         numbers = [draws.directions[:c].count(name) for c, name in enumerate(draws.directions)]
         return Hyperplanes.of(
             self._scaling, draws.directions, draws.order[:, -1], coef, active, numbers
-        )
-
-
-def refuse_blocks_on_gpu(engine: Any, X: Any) -> None:
-    """A GPU takes softplus rows as a whole."""
-    whole = isinstance(engine, str) and engine == "cuda" and not is_elsewhere(X)
-    if not whole and RowBlocks.of(engine).device == "cuda":
-        raise EngineError(
-            "a GPU takes no blocks of rows of softplus models: use engine='cuda' with an array in "
-            "memory, or engine='blocks'"
         )

@@ -105,8 +105,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_rows, n_features)
-            Logistic, robit and softplus models also take Dask collections and paths of
-            Parquet files.
+            Logistic, robit, softplus: also Dask collections and paths of Parquet files.
         y : array of shape (n_rows,)
             Class labels, numbers or strings; of Dask and Parquet, the name of their column.
         sample_weight : array of shape (n_rows,), optional
