@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import pasb
-from pasb import RowBlocks, SoftplusClassifier
+from pasb import RowBlocks, SoftplusClassifier, StackedSoftplusClassifier
 from pasb.errors import EngineError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning")
@@ -159,3 +159,8 @@ def test_rows_of_weight_zero_are_left_out(table):
     fitted = model(n_draws=2).fit(X, y, weights)
     assert np.isfinite(fitted.draws_.log_likelihood).all()
     assert fitted.draws_.parameters["active"].max() <= 400
+
+
+def test_stacks_need_rows_in_memory(table):
+    with pytest.raises(ValueError, match="'engine' parameter of StackedSoftplusClassifier"):
+        StackedSoftplusClassifier(engine="blocks").fit(*table)

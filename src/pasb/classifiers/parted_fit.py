@@ -43,6 +43,7 @@ class PartedFit(StickClassifier):
     engine: Any = "cpu"
     prior: Any = None
     _parted = False  # whether the present or last fit was one of rows in parts
+    _leaves_rows = True  # where they are; False for a kind that needs them in memory
     _at_hand: tuple[str, ...] = ("cpu",)  # engines that hold arrays in memory
     _parted_engine: type[PartedEngine] = PartedEngine
 
@@ -76,7 +77,7 @@ class PartedFit(StickClassifier):
         self, X: Any, y: Any, sample_weight: Any = None, availability: Any = None
     ) -> tuple[list[Problem], Schedule]:
         at_hand = isinstance(self.engine, str) and self.engine in self._at_hand
-        self._parted = is_elsewhere(X) or not at_hand
+        self._parted = self._leaves_rows and (is_elsewhere(X) or not at_hand)
         if not self._parted:
             return super()._prepare(X, y, sample_weight, availability)
         self._start_fit()

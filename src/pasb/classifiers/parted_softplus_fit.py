@@ -7,11 +7,11 @@ from typing import Any
 from pasb.binary.softplus_sampler import NO_WEIGHTS
 from pasb.classifiers.parted_fit import PartedFit
 from pasb.covariates.parts import has_weights
+from pasb.covariates.rows_elsewhere import is_elsewhere
 from pasb.engines.device import array_module
 from pasb.engines.parted_softplus import PartedSoftplus
 from pasb.engines.row_blocks import RowBlocks
 from pasb.errors import EngineError
-from pasb.posterior.lazy_predict import is_elsewhere
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.row_sums import RowSums
 
@@ -27,7 +27,7 @@ class PartedSoftplusFit(PartedFit):
         self, X: Any, y: Any, sample_weight: Any = None, availability: Any = None
     ) -> tuple[list[Problem], Schedule]:
         whole = isinstance(self.engine, str) and self.engine == "cuda" and not is_elsewhere(X)
-        if not whole and RowBlocks.of(self.engine).device == "cuda":
+        if self._leaves_rows and not whole and RowBlocks.of(self.engine).device == "cuda":
             raise EngineError(
                 "a GPU takes no blocks of rows of softplus models: use engine='cuda' with an array "
                 "in memory, or engine='blocks'"

@@ -139,9 +139,10 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     (2, 3)
     """
 
-    _saw_all_rows = True  # the levels below did
+    _saw_all_rows, _leaves_rows = True, False  # the levels below see all rows
     _parameter_constraints: ClassVar[dict] = {
         **SoftplusClassifier._parameter_constraints,
+        "engine": [StrOptions({"cpu", "cuda"})],
         "n_stacks": [A_FEW],
         "last_layers": [A_FEW],
         "stack_sweeps": [StrOptions({"auto"}), Interval(Integral, 2, MOST_SWEEPS, closed="both")],
@@ -241,8 +242,7 @@ class StackedSoftplusClassifier(SoftplusClassifier):
     def _forget(self) -> None:
         self._levels: list[Hyperplanes] = []
         self._first_orders: dict[Direction, NDArray[np.int64] | None] | None = None
-        self._stopped = False
-        self._cut = False
+        self._stopped = self._cut = False
 
     def _begin(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray]:
         """The checked table and labels, before levels are fitted one by one."""

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 #: classifiers that fit rows where they are; all others need them in memory
-TAKERS = ("StickLogisticClassifier", "StickRobitClassifier")
+TAKERS = ("StickLogisticClassifier", "StickRobitClassifier", "SoftplusClassifier")
 
 
 def is_dask(X: Any) -> bool:
@@ -40,7 +40,7 @@ def need_at_hand(X: Any, name: str, fits: bool = True) -> None:
     who = f"{name} needs" if name not in TAKERS and fits else "this needs"
     others = ""
     if fits and name not in TAKERS:
-        others = f". {' and '.join(TAKERS)} fit rows where they are"
+        others = f". {', '.join(TAKERS[:-1])} and {TAKERS[-1]} fit rows where they are"
     elif not fits:
         others = "; predict and predict_proba take it as it is"
     raise ValueError(f"X is {what}, and {who} all rows in memory: {cure}{others}")

@@ -28,7 +28,7 @@ from pasb.sampling.softplus_sums import softplus_ask
 
 
 class PartedSoftplus(PartedEngine):
-    """All chains as one group; `n_jobs` threads of this process search orders and starts."""
+    """All chains as one team; `n_jobs` threads of this process search orders and starts."""
 
     batch = 1  # all chains go through a sweep together
 
@@ -56,15 +56,15 @@ class PartedSoftplus(PartedEngine):
 
     def advance(  # noqa: D102
         self,
-        group: Sequence[Chain],
+        team: Sequence[Chain],
         until: int,
         seconds: float = float("inf"),
         after_sweep: AfterSweep | None = None,
     ) -> None:
-        new = [chain for chain in group if chain.state is None]
+        new = [chain for chain in team if chain.state is None]
         if new:
             self._start_all(new)
-        super().advance(group, until, seconds, after_sweep)
+        super().advance(team, until, seconds, after_sweep)
 
     def _sample_of(self, problem: Problem) -> tuple[Rows, SampledMetric]:
         rows = problem.rows
@@ -82,6 +82,7 @@ class PartedSoftplus(PartedEngine):
             return None
         evidences = FittedEvidences(problem.model, sample, problem.roles, self.n_jobs)
         evidences.factor *= problem.rows.n_rows / sample.n_rows
+        evidences.time_is_up = self.time_is_up
         return evidences
 
     def _start_all(self, chains: Sequence[Chain]) -> None:
