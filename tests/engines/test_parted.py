@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.engines.parted import SAMPLE_ROWS, sample_rows
+from pasb.evidences.asked_sticks import SAMPLE_ROWS, sample_rows
 
 
 def test_orders_are_searched_on_fewer_rows_with_many_classes():

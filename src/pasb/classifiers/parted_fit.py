@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pasb.binary.linear import LinearModel
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource
@@ -18,9 +19,10 @@ from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.prior_scale import MOST_ROWS
 from pasb.covariates.rows_elsewhere import is_dask, is_elsewhere
 from pasb.covariates.table_sources import ArraySource, TableSource
+from pasb.engines.cost import FitCost
 from pasb.engines.parted import PartedEngine, check_problem
 from pasb.engines.row_blocks import RowBlocks
-from pasb.engines.workshop import rows_of_a_part
+from pasb.engines.workshop import bytes_needed, rows_of_a_part
 from pasb.numerics.helpers import cores
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
 from pasb.sampling.draws import check_room
@@ -96,6 +98,11 @@ class PartedFit(StickClassifier):
         if not sum(lengths):
             raise ValueError("X has no rows")
         parts = cut(lengths, rows_of_a_part(sum(lengths)))
+        workshop.check_room(source, parts, row_blocks.storage)
+        n_rows, n_columns = sum(lengths), len(source.names) + 1
+        n_bytes = bytes_needed(n_rows, n_columns - 1, row_blocks.storage)
+        cost = FitCost.of_reading(n_rows, n_columns - 1, n_bytes, workshop.n_cores)
+        cost.tell()
         phase("looking at the rows")
         look = united(workshop.looks(source, parts))
         library = "polars" if type(X).__module__.startswith("polars") else "pandas"
@@ -104,8 +111,12 @@ class PartedFit(StickClassifier):
         self._scaling = scaling_of(look, factors, self.scale, source.names)
         self._fixed_orders()  # complains before anything takes time
         n_chains = self.n_chains * len(self._directions)
-        n_columns = len(source.names) + 1
         check_room(model, n_columns, len(self.classes_), n_chains, self._lengths()[1])
+        if isinstance(model, LinearModel):
+            n_warmup, n_draws = self._lengths()
+            n_sweeps = n_chains * (n_warmup + n_draws * self.thin)
+            shape = n_rows, n_columns, len(self.classes_)
+            cost.with_classes(shape, n_sweeps, workshop.n_cores, self.order == "infer").tell()
         phase("making blocks of rows")
         plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage)
         row_sums = workshop.sums(source, parts, plan)

@@ -25,7 +25,8 @@ from pasb.covariates.free_memory import in_words
 from pasb.covariates.part_scan import Look, looked_at
 from pasb.covariates.parts import Part, PartPlan, PieceRange, Raw, gathered, prepared
 from pasb.covariates.table_sources import ArrayPiece, TableSource
-from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows
+from pasb.engines.cluster_room import WorkerRoom, check_cluster, room_of
+from pasb.engines.workshop import Cut, Workshop, first_rows
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
 from pasb.sampling.row_sums import PartFunction, RowSums, all_added
@@ -33,7 +34,6 @@ from pasb.sampling.row_sums import PartFunction, RowSums, all_added
 PATIENCE = 120.0  # seconds in which no worker does anything
 A_LOOK = 2.0  # seconds between looks at a cluster that does not answer
 RETRIES = 3  # of a task whose workers died four times
-ROOM = 4  # times its size that a worker needs for a part while it makes it
 
 
 class DaskCluster:
@@ -80,7 +80,7 @@ class DaskCluster:
             except TimeoutError:
                 if future.done():
                     continue
-                workers = self._workers()
+                workers = self.workers()
                 if _is_alive(workers):
                     seen = monotonic()
                 elif monotonic() - seen > PATIENCE:
@@ -96,7 +96,14 @@ class DaskCluster:
                 self.client.retry([future])
                 sleep(A_LOOK)
 
-    def _workers(self) -> list[dict[str, Any]]:
+    def room(self) -> list[WorkerRoom]:
+        """What workers may use."""
+        try:
+            return room_of(self.client)
+        except (OSError, CancelledError, TimeoutError) as error:
+            raise self._lost(error) from error
+
+    def workers(self) -> list[dict[str, Any]]:
         """What the scheduler knows of each worker."""
         if self.client.status not in ("running", "connecting"):
             raise self._lost(ConnectionError(self.client.status))
@@ -155,6 +162,7 @@ class DaskWorkshop(Workshop):
 
     def __init__(self, client: Any):
         self.cluster = DaskCluster(client)
+        self.n_cores = max(1, sum(one["nthreads"] for one in self.cluster.workers()))
 
     def lengths(self, source: TableSource) -> list[int]:  # noqa: D102
         known = source.lengths()
@@ -162,6 +170,9 @@ class DaskWorkshop(Workshop):
             assert isinstance(source, DaskSource)
             known = self.cluster.gather(self.cluster.compute(source.delayed_lengths()))
         return known
+
+    def check_room(self, source: TableSource, parts: Cut, dtype: str) -> None:  # noqa: D102
+        check_cluster(self.cluster.room(), len(source.names), parts, dtype)
 
     def looks(self, source: TableSource, parts: Cut) -> list[Look]:  # noqa: D102
         import dask
@@ -179,7 +190,6 @@ class DaskWorkshop(Workshop):
     def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> DaskSums:  # noqa: D102
         import dask
 
-        self._check_room(source, parts, plan)
         raws = self._raws(source)
         make, shared = dask.delayed(_make, pure=True), dask.delayed(plan, pure=True)
         futures = self.cluster.compute(
@@ -202,19 +212,6 @@ class DaskWorkshop(Workshop):
         return [
             piece.delayed() if isinstance(piece, DaskPiece) else load(piece) for piece in pieces
         ]
-
-    def _check_room(self, source: TableSource, parts: Cut, plan: PartPlan) -> None:
-        """Refuse a part that no worker has memory for."""
-        workers = self.cluster.client.scheduler_info(n_workers=-1)["workers"].values()
-        limits = [w["memory_limit"] for w in workers if w.get("memory_limit")]
-        size = max(sum(one.stop - one.start for one in part) for part in parts)
-        needed = ROOM * bytes_needed(size, len(source.names), plan.dtype)
-        if limits and needed > max(limits):
-            raise EngineError(
-                f"a part of {size:,} rows takes up to {in_words(needed)} while it is made, and no "
-                f"worker may use more than {in_words(max(limits))}: give workers more memory, or "
-                "use fewer columns"
-            )
 
 
 def _load(piece: Any) -> Raw:

@@ -18,8 +18,8 @@ from pasb.binary.row_requests import Answer, Request
 from pasb.binary.softplus import Softplus
 from pasb.engines.cost import RunCost
 from pasb.errors import EngineError
-from pasb.evidences.approximations import LATTICE_LIMIT, Approximations
-from pasb.evidences.asked_sticks import AskedSticks
+from pasb.evidences.approximations import Approximations
+from pasb.evidences.asked_sticks import AskedSticks, sample_rows
 from pasb.moves.move import State, Tally
 from pasb.numerics.asking import Ask, Asking, answered_by, together
 from pasb.sampling.asked_chain import BATCH, AskedSweeps
@@ -31,7 +31,6 @@ from pasb.sampling.progress import phase
 from pasb.sampling.row_sums import PartedRows
 from pasb.variates.scalar import uniform_at
 
-SAMPLE_ROWS, ROWS_OF_A_CLASS = 20_000, 100  # on which orders are searched; with many classes
 MOST_COLUMNS = 2000  # a Newton step has their square
 
 
@@ -158,18 +157,6 @@ class PartedEngine(Engine):
         for rows in self.rows.values():
             if rows.row_sums is not None:
                 rows.row_sums.close()
-
-
-def sample_rows(n_categories: int) -> int:
-    """On how many rows orders are searched; fewer the more evidences a search looks at.
-
-    Up to 8 classes it fills a lattice, beyond it peels (about half the square of the number of
-    classes) and walks (up to 8000 evidences).
-    """
-    if n_categories <= LATTICE_LIMIT:
-        return SAMPLE_ROWS
-    few = SAMPLE_ROWS * LATTICE_LIMIT // n_categories
-    return min(SAMPLE_ROWS, max(few, ROWS_OF_A_CLASS * n_categories))
 
 
 def check_problem(problem: Problem) -> None:

@@ -43,10 +43,14 @@ def rows_of_a_part(n_rows: int) -> int:
     return max(ROWS_OF_A_PART, -(-n_rows // MOST_PARTS))
 
 
+def sizes_of(parts: Cut) -> list[int]:
+    """Rows of each part."""
+    return [sum(one.stop - one.start for one in part) for part in parts]
+
+
 def first_rows(parts: Cut) -> NDArray[np.int64]:
     """The number of the first row of each part."""
-    sizes = [sum(one.stop - one.start for one in part) for part in parts]
-    return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(sizes_of(parts))[:-1]]).astype(np.int64)
 
 
 def bytes_needed(n_rows: int, n_columns: int, dtype: str) -> int:
@@ -56,11 +60,23 @@ def bytes_needed(n_rows: int, n_columns: int, dtype: str) -> int:
 
 
 class Workshop(ABC):
-    """Makes parts of a table."""
+    """Makes parts of a table.
+
+    Attributes
+    ----------
+    n_cores : int
+        Which work at the same time.
+    """
+
+    n_cores: int
 
     @abstractmethod
     def lengths(self, source: TableSource) -> list[int]:
         """Rows of every piece."""
+
+    @abstractmethod
+    def check_room(self, source: TableSource, parts: Cut, dtype: str) -> None:
+        """Refuse rows that cannot fit, before they are read."""
 
     @abstractmethod
     def looks(self, source: TableSource, parts: Cut) -> list[Look]:
@@ -68,7 +84,7 @@ class Workshop(ABC):
 
     @abstractmethod
     def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> RowSums:
-        """The parts, ready for sums; refused where they cannot fit."""
+        """The parts, ready for sums."""
 
 
 class LocalWorkshop(Workshop):
@@ -90,12 +106,16 @@ class LocalWorkshop(Workshop):
         sums_type: type[LocalSums] = LocalSums,
     ):
         self.n_jobs, self.folder, self.sums_type = n_jobs, folder, sums_type
+        self.n_cores = n_jobs
 
     def lengths(self, source: TableSource) -> list[int]:  # noqa: D102
         known = source.lengths()
         if known is None:
             known = [len(source.piece(k).load().labels) for k in range(source.n_pieces)]
         return known
+
+    def check_room(self, source: TableSource, parts: Cut, dtype: str) -> None:  # noqa: D102
+        self._folder(source, parts, dtype)
 
     def looks(self, source: TableSource, parts: Cut) -> list[Look]:  # noqa: D102
         names = source.names if source.has_names else None
@@ -108,9 +128,9 @@ class LocalWorkshop(Workshop):
         return looks
 
     def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> LocalSums:  # noqa: D102
-        n_rows = sum(one.stop - one.start for part in parts for one in part)
-        needed = bytes_needed(n_rows, len(source.names), plan.dtype)
-        folder = self._folder(needed, n_rows)
+        folder = self._folder(source, parts, plan.dtype)
+        if folder is not None:
+            folder = Path(tempfile.mkdtemp(prefix="pasb-rows-", dir=folder))
         made: list[Part] = []
         with ThreadPoolExecutor(self.n_jobs, thread_name_prefix="pasb") as pool:
             for start, raws in self._batches(source, parts):
@@ -121,8 +141,10 @@ class LocalWorkshop(Workshop):
             shutil.rmtree(folder, ignore_errors=True)
         return self.sums_type(made, first_rows(parts), self.n_jobs)
 
-    def _folder(self, needed: int, n_rows: int) -> Path | None:
+    def _folder(self, source: TableSource, parts: Cut, dtype: str) -> Path | None:
         """Where to keep parts, or None for memory; an error where neither has room."""
+        n_rows = sum(sizes_of(parts))
+        needed = bytes_needed(n_rows, len(source.names), dtype)
         if self.folder is None and needed <= memory_limit():
             return None
         folder = Path(self.folder or tempfile.gettempdir())
@@ -136,7 +158,7 @@ class LocalWorkshop(Workshop):
                 "for them. Use RowBlocks(storage='float32'), which takes half, "
                 "RowBlocks(folder=...) with more room, or a Dask cluster"
             )
-        return Path(tempfile.mkdtemp(prefix="pasb-rows-", dir=folder))
+        return folder
 
     def _batches(self, source: TableSource, parts: Cut) -> Iterator[tuple[int, list[Raw]]]:
         """The rows of a few parts at a time, and the number of the first of them."""

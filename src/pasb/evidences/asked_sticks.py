@@ -22,8 +22,8 @@ from pasb.binary.asked_travel import Stick, enough_steps
 from pasb.binary.bent_normal import unpacked
 from pasb.binary.coefficient_prior import CoefficientPrior
 from pasb.binary.row_requests import VALUE, Request
-from pasb.evidences.approximations import Approximations
-from pasb.evidences.evidences import members
+from pasb.evidences.approximations import LATTICE_LIMIT, Approximations
+from pasb.evidences.evidences import PEELED_EVIDENCES, members
 from pasb.evidences.known import GENEROUS, LEAST_SHARE, TRUST
 from pasb.numerics.asking import Asking, together
 from pasb.orders.known_sticks import MOST_CATEGORIES, KnownSticks, sticks_of
@@ -31,6 +31,8 @@ from pasb.variates.scalar import stream_key
 
 Pair = tuple[int, int]  # a category, and the set behind it as a bit mask
 
+SAMPLE_ROWS, ROWS_OF_A_CLASS = 20_000, 100  # on which orders are searched; with many classes
+WALKED = 4000  # sticks that walks look at beyond those of the first order, roughly
 SAMPLE_TRUST = 0.1  # the power of evidences of a sample
 MOST_STICKS = 256  # that are approximated before chains begin
 MOST_ROUNDS = 20  # of neighbours of the best order
@@ -178,6 +180,25 @@ class AskedSticks:
     def _best(self, found: KnownSticks) -> NDArray[np.int64]:
         """The best order that is made of some sticks."""
         return _best_order(found, np.array([self._packed[pair][-1] for pair in found.pairs]))
+
+
+def sample_rows(n_categories: int) -> int:
+    """On how many rows orders are searched; fewer the more evidences a search looks at.
+
+    Up to 8 classes it fills a lattice, beyond it peels (about half the square of the number of
+    classes) and walks (up to 8000 evidences).
+    """
+    if n_categories <= LATTICE_LIMIT:
+        return SAMPLE_ROWS
+    few = SAMPLE_ROWS * LATTICE_LIMIT // n_categories
+    return min(SAMPLE_ROWS, max(few, ROWS_OF_A_CLASS * n_categories))
+
+
+def n_searched(n_categories: int) -> int:
+    """How many sticks a search looks at, roughly."""
+    if n_categories <= LATTICE_LIMIT:
+        return n_categories * (2 ** (n_categories - 1) - 1)
+    return min(n_categories**2 // 2, PEELED_EVIDENCES) + WALKED
 
 
 def _best_order(sticks: KnownSticks, evidences: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -1,0 +1,93 @@
+"""Whether rows fit on the workers of a Dask cluster, asked before any is read."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pasb.covariates.free_memory import in_words
+from pasb.engines.workshop import Cut, bytes_needed, sizes_of
+from pasb.errors import EngineError
+
+COPIES = 4  # times its size that a worker needs for a part while it makes it
+COPIES_OF_PIECE = 2  # of a piece, as it was read and as float64
+FILLED = 0.6  # of a worker's memory, from where on Dask spills to disk
+
+
+class WorkerRoom(NamedTuple):
+    """Bytes that a worker may use of memory and disk, and where it is."""
+
+    memory: int
+    disk: int
+    host: str
+
+
+def room_of(client: Any) -> list[WorkerRoom]:
+    """The room of all workers; none where some may use as much memory as they like."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    if not all(one.get("memory_limit") for one in workers.values()):
+        return []
+    disks = client.run(disk_room, on_error="ignore")
+    return [
+        WorkerRoom(one["memory_limit"], disks.get(address, 0), one["host"])
+        for address, one in workers.items()
+    ]
+
+
+def disk_room(dask_worker: Any) -> int:
+    """What a worker can spill; called there."""
+    import dask
+
+    if not dask.config.get("distributed.worker.memory.spill", False):
+        return 0
+    return shutil.disk_usage(dask_worker.local_directory).free
+
+
+def check_cluster(room: Sequence[WorkerRoom], n_columns: int, parts: Cut, dtype: str) -> None:
+    """Refuse rows that no cluster of this size can hold, or a part or piece that no worker can."""
+    if not room:
+        return
+    largest = max(one.memory for one in room)
+    sizes = sizes_of(parts)
+    pieces = [one.stop for part in parts for one in part]
+    for what, n_rows, needed, cure in (
+        (
+            "a part",
+            max(sizes),
+            COPIES * bytes_needed(max(sizes), n_columns, dtype),
+            f"give workers more memory, or use fewer columns{_or_float32(dtype)}",
+        ),
+        (
+            "a partition",
+            max(pieces),
+            COPIES_OF_PIECE * bytes_needed(max(pieces), n_columns, "float64"),
+            "make partitions smaller, with X.repartition(...) or X.rechunk(...)",
+        ),
+    ):
+        if needed > largest:
+            raise EngineError(
+                f"{what} of {n_rows:,} rows takes up to {in_words(needed)} while it is made, and "
+                f"no worker may use more than {in_words(largest)}: {cure}"
+            )
+    disks: dict[str, int] = defaultdict(int)
+    for one in room:
+        disks[one.host] = max(disks[one.host], one.disk)  # workers of a host share it
+    memory = FILLED * sum(one.memory for one in room)
+    needed = bytes_needed(sum(sizes), n_columns, dtype)
+    if needed > memory + sum(disks.values()):
+        lacking = needed - memory - sum(disks.values())
+        more = -(-lacking // (FILLED * largest))
+        raise EngineError(
+            f"{sum(sizes):,} rows take {in_words(needed)}, and {len(room)} workers have room for "
+            f"{in_words(memory)} in memory ({FILLED:.0%} of their limits) and "
+            f"{in_words(sum(disks.values()))} on disk: use {more:,.0f} more workers of this "
+            f"size, give them more memory{_or_float32(dtype)}"
+        )
+
+
+def _or_float32(dtype: str) -> str:
+    if dtype == "float32":
+        return ""
+    return ", or use RowBlocks(storage='float32', client=...), which takes half"

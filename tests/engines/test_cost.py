@@ -1,0 +1,113 @@
+"""What a fit will take, told before it begins; what does not fit on a cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pasb
+from pasb.binary import Logistic
+from pasb.covariates.parts import PieceRange, cut
+from pasb.engines.cluster_room import WorkerRoom, check_cluster
+from pasb.engines.cost import CELL, FitCost, RunCost, products_of_sweeps
+from pasb.engines.workshop import bytes_needed
+from pasb.errors import EngineError
+from pasb.sampling.problem import Problem, Schedule
+from pasb.sampling.row_sums import PartedRows
+
+GB = 10**9
+
+
+class Sums:
+    """As many rows as one likes, and the passes so far."""
+
+    counts, n_columns = np.array([600, 300, 100]), 4
+    n_rows, seconds, n_products = 1000, 2.0, 4e6
+
+
+class Chain:
+    schedule = Schedule(n_warmup=32, n_draws=96, thin=1, seed=0)
+
+    def __init__(self, order=None):
+        rows = PartedRows.over(Sums())
+        self.problem = Problem(rows, Logistic(), fixed_order=order)
+
+
+def test_a_run_costs_what_the_passes_before_it_did():
+    one = RunCost.of([Chain()])
+    assert one.n_passes == 8 * 2 + 4 * 4  # batches of 16 sweeps, trajectories in every 32nd
+    assert one.seconds == pytest.approx(products_of_sweeps(1000, 4, 3, 128) * 2.0 / 4e6)
+    four = RunCost.of([Chain() for _ in range(4)])
+    assert four.seconds == pytest.approx(4 * one.seconds)
+    assert four.n_passes == one.n_passes  # chains share them
+    assert RunCost.of([Chain(np.arange(3))]).n_passes == 8 + 4 * 4
+    assert RunCost(200.0, 1234.5, 10**6).words() == (
+        "sampling: about 3 min 20 s for 1,234 passes over 1,000,000 rows, if proposals are accepted"
+    )
+
+
+def test_the_cost_of_all_phases():
+    first = FitCost.of_reading(10**7, 20, 2 * GB, n_cores=2)
+    assert first.seconds == pytest.approx(2 * 10**7 * 20 * CELL / 2)
+    assert first.words() == (
+        "10,000,000 rows x 20 columns, roughly: looking at the rows 5 s, blocks (1.9 GiB) 5 s"
+    )
+    whole = first.with_classes((10**7, 21, 5), 4 * 320, 2, infers=True)
+    assert whole.words().startswith("10,000,000 rows x 20 columns, 5 classes, roughly: looking")
+    assert all(name in whole.words() for name in ("search", "approximations", "sampling"))
+    fixed = first.with_classes((10**7, 21, 5), 4 * 320, 2, infers=False)
+    assert fixed.search == 0
+    assert fixed.approximations < whole.approximations
+    assert fixed.sampling == whole.sampling
+    more = first.with_classes((10**7, 21, 26), 4 * 320, 2, infers=True)
+    assert more.sampling == pytest.approx(whole.sampling * 25 / 4)
+
+
+def test_it_is_told_where_progress_is_shown(capsys):
+    rng = np.random.default_rng(0)
+    settings = {"engine": "blocks", "n_warmup": 2, "n_draws": 20, "n_chains": 2, "n_jobs": 1}
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    for shown in (True, False):
+        with pytest.warns(pasb.ConvergenceWarning):
+            pasb.StickLogisticClassifier(**settings, progress=shown, random_state=0).fit(X, y)
+        told = capsys.readouterr().err
+        assert ("90 rows x 2 columns, 3 classes, roughly: looking" in told) == shown
+
+
+ROOM = [WorkerRoom(GB, 0, "a"), WorkerRoom(GB, 0, "a")]
+
+
+def parts_of(n_rows):
+    return cut([2**16] * (n_rows // 2**16))
+
+
+def test_what_fits_on_a_cluster():
+    check_cluster(ROOM, 20, parts_of(5_000_000), "float64")
+    check_cluster(ROOM, 20, parts_of(10_000_000), "float32")
+    check_cluster([], 20, parts_of(2**40), "float64")  # nobody knows the limits
+    check_cluster([one._replace(disk=3 * GB) for one in ROOM], 20, parts_of(10**7), "float64")
+
+
+def test_what_no_cluster_of_this_size_holds():
+    words = r"9,961,472 rows take 1.8 GiB, and 2 workers .* 1.1 GiB .* use 2 more workers.*float32"
+    with pytest.raises(EngineError, match=words):
+        check_cluster(ROOM, 20, parts_of(10**7), "float64")
+    with pytest.raises(EngineError) as raised:
+        check_cluster(ROOM, 20, parts_of(2 * 10**7), "float32")
+    assert "float32" not in str(raised.value)
+    shared = [one._replace(disk=GB // 2) for one in ROOM]  # one disk, which both use
+    with pytest.raises(EngineError, match=r"476.8 MiB on disk"):
+        check_cluster(shared, 20, parts_of(10**7), "float64")
+
+
+def test_parts_and_partitions_that_no_worker_can_make():
+    with pytest.raises(EngineError, match=r"a part of 65,536 rows .* use fewer columns.*float32"):
+        check_cluster(ROOM, 1000, parts_of(2**16), "float64")
+    whole = [[PieceRange(0, start, start + 2**16)] for start in range(0, 2**22, 2**16)]
+    with pytest.raises(EngineError, match=r"partition of 4,194,304 rows .* X.repartition"):
+        check_cluster(ROOM, 20, whole, "float64")
+
+
+def test_bytes_of_blocks():
+    assert bytes_needed(10**6, 20, "float64") == 10**6 * (24 * 8 + 4)
+    assert bytes_needed(10**6, 20, "float32") == 10**6 * (24 * 4 + 4)
