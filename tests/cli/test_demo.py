@@ -39,7 +39,9 @@ def test_demo_writes_report_and_picture(ran):
     assert sorted(path.name for path in out.iterdir()) == expected
     width, height = struct.unpack(">II", (out / "demo.png").read_bytes()[16:24])
     assert (width, height) == (1200, 420)
-    assert "Which vehicle is this?" in (out / "report.html").read_text("utf-8")
+    page = (out / "report.html").read_text("utf-8")
+    assert "Which vehicle is this?" in page
+    assert "pasb demo --out pictures --quick" in page
 
 
 def test_demo_without_matplotlib_prints_the_numbers_all_the_same(tmp_path, monkeypatch):

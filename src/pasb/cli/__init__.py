@@ -138,7 +138,7 @@ def fit(
         typer.Option(metavar="SECONDS", help="Stop after this time, with the draws made so far."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="The same seed gives the same draws.")
+        int | None, typer.Option(min=0, help="The same seed gives the same draws and --test rows.")
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(help="Chains at the same time; one on every core by default.")

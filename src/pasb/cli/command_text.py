@@ -11,25 +11,27 @@ from typing import Any
 RUN_ONLY = ("jobs", "progress")  # they change no draw
 
 
-def command_text(command: str, file: Path, options: Mapping[str, Any]) -> str:
+def command_text(command: str, file: Path | None, options: Mapping[str, Any]) -> str:
     """A line for the shell.
 
     Parameters
     ----------
     command : str
         Such as "fit".
-    file : Path
+    file : Path, optional
         Its argument.
     options : dict
-        By their names in Python. None is an option that was not given; a list, one given again and
-        again.
+        By their names in Python. None and False are options that were not given; True, one without
+        a value; a list, one given again and again.
     """
-    parts = ["pasb", command, _seen(file)]
+    parts = ["pasb", command, *([] if file is None else [_seen(file)])]
     for name, given in options.items():
         for value in given if isinstance(given, list) else [given]:
-            if value is not None:
-                word = _seen(value) if isinstance(value, Path) else str(value)
-                parts += [f"--{name.replace('_', '-')}", word]
+            if value is None or value is False:
+                continue
+            parts.append(f"--{name.replace('_', '-')}")
+            if value is not True:
+                parts.append(_seen(value) if isinstance(value, Path) else str(value))
     return shlex.join(parts)
 
 

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from pasb import SoftplusClassifier, StickLogisticClassifier, datasets
 from pasb.cli import printing
+from pasb.cli.command_text import command_text
 from pasb.errors import ConvergenceWarning
 from pasb.report import ModelReport
 from pasb.report.scores import Scores, scores_of
@@ -83,7 +84,7 @@ def run(out: Path, *, quick: bool = False) -> None:
     printing.heading(console, "What the order says")
     console.print(logistic.order_in_words(task.X_train, task.y_train))
 
-    _write(out, task, softplus, found)
+    _write(out, task, softplus, found, quick)
     _pictures(console, out, logistic, found, quick)
     console.print(
         f"\nThe whole story is in [bold]{escape(str(out / 'report.html'))}[/bold]: open it in a "
@@ -231,7 +232,7 @@ def _one_row_in_words(task: Task, model: Any) -> str:
     )
 
 
-def _write(out: Path, task: Task, model: Any, found: list[Contender]) -> None:
+def _write(out: Path, task: Task, model: Any, found: list[Contender], quick: bool) -> None:
     """The report, the model it is about, its rows, and the figures for programs."""
     model.save(out / "softplus.pasb")
     task.X_test.assign(**{"class": task.y_test}).to_csv(out / "test.csv", index=False)
@@ -241,7 +242,7 @@ def _write(out: Path, task: Task, model: Any, found: list[Contender]) -> None:
         task.y_test,
         train=(task.X_train, task.y_train),
         title="Which vehicle is this? Softplus sticks on silhouettes",
-        command="pasb demo\npasb report softplus.pasb --data test.csv --out report.html",
+        command=command_text("demo", None, {"out": out, "quick": quick}),
     )
     report.write_html(out / "report.html")
     figures = {
