@@ -52,10 +52,12 @@ class AlteredRows:
     Attributes
     ----------
     fitted : Fitted
+    columns : list of str
+        Those of `X`.
     names : list of str
-        The columns of `X`.
+        Those of them that the model takes, as far as that is known; it never sees the others.
     covariates : list of str
-        Those of them that the model uses, as far as that is known.
+        Those that may be changed: `names`, or what all models of a stack take.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
     is_plain : bool
@@ -80,11 +82,13 @@ class AlteredRows:
             given = list(getattr(model, "feature_names_in_", ()))
             known = len(given) == n
             self.names = [str(name) for name in given] if known else [f"x{v}" for v in range(n)]
+            self.columns = self.names
         else:
-            self.names = list(self._frame.columns)
+            self.columns = list(self._frame.columns)
+            self.names = _taken(model, self.columns)
         if len(self) == 0:
             raise ValueError("X has no rows")
-        self.covariates = list(getattr(model, "covariates_", self.names))
+        self.covariates = self.names
         self.is_plain = plain
         self.columns_are_inner = (
             plain
@@ -112,7 +116,9 @@ class AlteredRows:
     def check_columns(self, names: Iterable[str], argument: str) -> None:
         """Raise a ValueError that suggests the nearest name for a column that is not there."""
         for name in names:
-            check_known(name, self.names, argument, "a column of X")
+            known = name in self.columns and name not in self.covariates
+            what = "a covariate of the model" if known else "a column of X"
+            check_known(name, self.covariates, argument, what)
 
     def inner(self, rows: slice, changes: Changes) -> NDArray[np.float64]:
         """The binary model's columns for some rows, after `changes`."""
@@ -125,6 +131,9 @@ class AlteredRows:
                 column[:] = value.of(column) if isinstance(value, Shift) else value
             return self._inner_rows(part)[:]
         frame = self._frame[rows]
+        if self.names != self.columns:
+            frame = frame.select(self.names)
+            changes = {name: value for name, value in changes.items() if name in self.names}
         replaced = [self._series(frame[name], value) for name, value in changes.items()]
         return self._inner_rows(nw.to_native(frame.with_columns(*replaced)))[:]
 
@@ -138,6 +147,15 @@ class AlteredRows:
             return nw.new_series(old.name, values, nw.Float64, backend=old.implementation)
         filled = nw.new_series(old.name, [value] * len(old), backend=old.implementation)
         return filled if old.dtype == nw.Object else filled.cast(old.dtype)
+
+
+def _taken(model: Any, columns: list[str]) -> list[str]:
+    """The columns that a model takes, in its order; all of them if it knows no names."""
+    named = getattr(model, "feature_names_in_", getattr(model, "covariates_", None))
+    known = set(columns)
+    if named is None or not known.intersection(named):
+        return columns
+    return [str(name) for name in named if name in known]
 
 
 def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> None:

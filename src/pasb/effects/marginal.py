@@ -56,9 +56,9 @@ def predictions(
         For some columns a list of values (or "all", the distinct ones): every row gets every
         combination of them, as if the whole table had it. With `by=True` these are averages over
         the rows for each combination, known as partial dependence.
-    by : None, True, str or list of str, default=None
-        None: a result for each row. True: one average over all rows. Columns of `X`: averages
-        over the rows that agree in them.
+    by : None, True, str, array, Series or list of these, default=None
+        None: a result for each row. True: one average over all rows. Columns of `X`, which may be
+        others than those of the fit, or labels of the rows: averages over the rows that agree.
     classes : list, optional
         Only these classes.
     between : {"difference", "ratio"} or None, default=None

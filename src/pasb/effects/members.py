@@ -46,6 +46,8 @@ def members_of(model: Any, X: Any, n_draws: int | None) -> list[Member]:
     for name, n in model.draws_of_models(n_draws).items():
         rows = AlteredRows(model.models_[name], X)
         found.append(Member(rows, rows.fitted.predictor(n)))
+    every = [name for member in found for name in member.rows.covariates]
+    found[0].rows.covariates = list(dict.fromkeys(every))
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.effects.altered_rows import Changes, check_known
+from pasb.effects.grouped_by import grouped_by
 from pasb.effects.members import members_of, one_after_another
 from pasb.effects.streaming import Evaluation, Grouping, averages, of_each_row
 from pasb.effects.tidy import Between, between_classes, draws_of, reduced, table_of
@@ -18,6 +19,8 @@ from pasb.posterior.tails import tails_of
 
 Combine = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """From measures (draws, measures, classes, ...) to the quantities that are reported."""
+
+RESULTS = ("class", "estimate", "lower", "upper")  # columns of an answer
 
 
 class Question:
@@ -48,17 +51,15 @@ class Question:
         self.class_names = [str(label) for label in chosen] if between else chosen
         self.class_places = [known.index(label) for label in chosen]
         between_classes(np.zeros((1, len(chosen))), chosen, between)  # complains early
-        self.by = [by] if isinstance(by, str) else by
-        self.groups = None if by is None or by is False else self._groups(weights)
+        self.by: list[str] = []
+        self.groups: Grouping | None = None
+        if by is not None and by is not False:
+            columns: list[list] = []
+            if by is not True:
+                self.by, columns = grouped_by(self.rows, by)
+            self.groups = Grouping.of(self.by, columns, weights, len(self.rows))
         if draws and self.groups is None:
             raise ValueError("draws=True needs averages: pass by=True or columns to group by")
-
-    def _groups(self, weights: ArrayLike | None) -> Grouping:
-        if self.by is True:
-            self.by = []
-        self.rows.check_columns(self.by, "by")
-        columns = [self.rows.column(name).tolist() for name in self.by]
-        return Grouping.of(self.by, columns, weights, len(self.rows))
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""
@@ -80,8 +81,10 @@ class Question:
         assert self.groups is not None
         values = np.moveaxis(values, 0, 1)[..., self.class_places]
         values, names = between_classes(values, self.class_names, self.between)
+        taken = {*keys[0], *RESULTS}
+        by = [f"X_{name}" if name in taken else name for name in self.by]
         rows = [
-            {**dict(zip(self.by, label, strict=True)), **key, "class": name}
+            {**dict(zip(by, label, strict=True)), **key, "class": name}
             for label, key, name in product(self.groups.labels, keys, names)
         ]
         flat = values.reshape(len(values), -1)
@@ -104,7 +107,7 @@ class Question:
             each = [{**key, "class": label}[name] for key, label in product(keys, names)]
             columns[name] = each * n_rows
         columns |= {name: np.concatenate(found).ravel() for name, found in parts.items()}
-        for name in self.rows.names:  # what the rows are
+        for name in self.rows.columns:  # what the rows are
             free = name if name not in columns else f"X_{name}"
             columns[free] = np.repeat(self.rows.column(name), n_each)
         return native_frame(columns, self.rows.library)

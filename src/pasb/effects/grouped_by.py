@@ -1,0 +1,55 @@
+"""What rows are grouped by: columns of the table, covariates or not, and labels beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pasb.effects.altered_rows import AlteredRows, check_known
+
+UNNAMED = "group"
+
+
+def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
+    """Names and values of what rows are grouped by.
+
+    Parameters
+    ----------
+    rows : AlteredRows
+    by : str, array, Series, or list of these
+        Columns of the table, or a label for each row.
+    """
+    each = list(by) if isinstance(by, list | tuple) else [by]
+    names: list[str] = []
+    columns: list[list] = []
+    for one in each:
+        if np.ndim(one) == 0:
+            check_known(one, rows.columns, "by", "a column of X")
+            name, values = str(one), rows.column(one)
+        else:
+            name, values = str(getattr(one, "name", None) or UNNAMED), np.asarray(one)
+            if values.shape != (len(rows),):
+                raise ValueError(
+                    f"by: {name!r} must hold one label for each of the {len(rows)} rows of X; it "
+                    f"has the shape {values.shape}"
+                )
+        labels = values.tolist()
+        n_gaps = sum(map(_is_gap, labels))
+        if n_gaps:
+            raise ValueError(
+                f"by: {name!r} has no value in {n_gaps} of {len(rows)} rows; fill these gaps, or "
+                "leave the rows out"
+            )
+        if name in names:
+            raise ValueError(f"by: {name!r} is there twice; give one of them another name")
+        names.append(name)
+        columns.append(labels)
+    return names, columns
+
+
+def _is_gap(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # what pandas calls NA is neither equal nor unequal
+        return True
