@@ -128,3 +128,27 @@ def test_bad_data(fitted):
         fitted.predict_proba(DATA.to_numpy())
     with pytest.raises(ValueError, match="model must be one of 'logistic'"):
         pasb.fit("species ~ bill", DATA, "forest")
+
+
+def test_folds_and_refits_keep_levels_and_knots(monkeypatch, tmp_path):
+    """The rows with the least and the greatest mass are left out of some fold."""
+    rare = DATA.assign(island=np.where(np.arange(len(DATA)) == 7, "Torgersen", DATA["island"]))
+    model = pasb.fit(FORMULA, rare, **SHORT)
+    for table in (rare, pl.from_pandas(rare)):
+        check = pasb.check_fit(model, table, table["species"])
+        assert {cell["by"] for cell in check.cells} == {"its probability", "bill", "mass", "island"}
+        assert type(check.frame()) is type(table)
+    assert len(check.rivals) > 0
+    settings = {"checkpoint": tmp_path / "run", "progress": False}
+    own = pasb.fit(FORMULA, rare, **SHORT, **settings)
+    loo = own.loo(rare, rare["species"], warn=False)
+    second = float(np.sort(loo.pareto_k)[-2])
+    monkeypatch.setattr("pasb.posterior.loo.good_shape", lambda n: second + 1e-12)
+    found = own.loo(rare, rare["species"], refit=True)
+    row = int(np.argmax(loo.pareto_k))
+    kept = (np.arange(len(rare)) != row).astype(float)
+    twin = clone(own.model_).set_params(checkpoint=None, precision_rate=own.model_.precision_rate_)
+    twin.fit(own.terms(rare), rare["species"], sample_weight=kept)
+    place = list(own.classes_).index(rare["species"][row])
+    expected = np.log(twin.predict_proba(own.terms(rare))[row, place])
+    assert found.elpd_of_row[row] == pytest.approx(expected)

@@ -125,10 +125,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         """
         table, y, matrix = self._matrix(data, y)
         self._spec = matrix.model_spec
-        used = self._spec.variables_by_source.get("data", ())  # those within functions too
-        # the method of a column goes by the name "column.method"
-        roots = {name if name in table.columns else name.split(".")[0] for name in map(str, used)}
-        self.covariates_ = sorted(roots)
+        self.covariates_ = _columns_of(self._spec, table)
         self.kinds_ = {name: _kind(table[name]) for name in self.covariates_}
         self._example = {name: table[name].iloc[0] for name in self.covariates_}
         self._take(clone(self.model).fit(_without_constant(matrix), y, sample_weight))
@@ -181,6 +178,36 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         best._take(self.model_.best_draw())
         return best
 
+    def in_terms(self, data: Any, y: ArrayLike | None = None) -> tuple[Any, pd.DataFrame, list]:
+        """What a cross-validation fits: levels and knots come from all rows, not from a fold's.
+
+        Parameters
+        ----------
+        data : data frame
+        y : array of shape (n_rows,), optional
+
+        Returns
+        -------
+        model : classifier
+            Not fitted.
+        terms : pandas.DataFrame
+            What it takes.
+        columns : list of str
+            Those of `data` that the terms are made of.
+        """
+        table, _, matrix = self._matrix(data, y)
+        return clone(self.model), _without_constant(matrix), _columns_of(matrix.model_spec, table)
+
+    @property
+    def _saw_all_rows(self) -> bool:  # type: ignore[override]
+        return self.model._saw_all_rows
+
+    def _fit_again(
+        self, X: Any, y: ArrayLike, weights: NDArray[np.float64], availability: Any = None
+    ) -> Fitted:
+        again = self.model_._fit_again(self.terms(X), y, weights, availability)
+        return self._of_tables(again)
+
     def _take(self, model: Any) -> None:
         """Take over a fitted classifier."""
         self.model_ = model
@@ -203,7 +230,10 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
     def fitted_(self) -> Fitted:
         """What was fitted, with the way from data frames to its columns."""
         check_is_fitted(self, "model_")
-        inside = self.model_.fitted_
+        return self._of_tables(self.model_.fitted_)
+
+    def _of_tables(self, inside: Fitted) -> Fitted:
+        """What was fitted to the terms, as a model of data frames."""
         return replace(
             inside,
             inner_rows=lambda data: inside.inner_rows(self.terms(data)),
@@ -292,6 +322,13 @@ def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
         raise ValueError("the formula does not fit the model")
     out._take(model)
     return out
+
+
+def _columns_of(spec: Any, table: pd.DataFrame) -> list[str]:
+    """The columns of a table that the terms are made of, those within functions too."""
+    used = map(str, spec.variables_by_source.get("data", ()))
+    # the method of a column goes by the name "column.method"
+    return sorted({name if name in table.columns else name.split(".")[0] for name in used})
 
 
 def _kind(column: pd.Series) -> str:

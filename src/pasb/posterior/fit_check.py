@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -15,15 +15,17 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from pasb.covariates.choice_data import ChoiceData
 from pasb.posterior.frames import native_frame
+from pasb.posterior.rival_check import LINEAR, rivals_of
 
 FEWEST_EXPECTED = 5.0  # rows of a class, and of the others, that a cell needs
 MOST_LEVELS = 10
+BEND = "a model that bends there: softplus, a spline or an interaction"
 CLEAR = 0.01  # probability of a gap as large by chance, below which it is called one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FitCheck:
-    """Observed and expected rows of each class in intervals of probability and covariates.
+    """Observed and expected rows of each class, and whether predictions lean towards a rival.
 
     Attributes
     ----------
@@ -32,11 +34,16 @@ class FitCheck:
         standard normal, nearly.
     probability : array of shape (n_rows, n_classes)
         Of held-out rows.
+    rivals : list of dict
+        ``rival, gain, z, p_value``. `gain` is by how much its held-out log-probabilities are
+        larger, all rows together. `z` is large where predictions lean towards it more than
+        chance explains; that can show long before the rival predicts better.
     library : {"pandas", "polars"}
     """
 
     cells: list[dict[str, Any]]
     probability: NDArray[np.float64]
+    rivals: list[dict[str, Any]] = field(default_factory=list)
     library: str = "pandas"
 
     @property
@@ -46,7 +53,12 @@ class FitCheck:
 
     @property
     def p_value(self) -> float:
-        """How often a gap as large would be found in some cell if the model were right, at most."""
+        """How often something as clear would be found if the model were right, at most."""
+        each = [self._p_of_cells, *(rival["p_value"] for rival in self.rivals)]
+        return float(min(1.0, len(each) * min(each)))
+
+    @property
+    def _p_of_cells(self) -> float:
         return float(min(1.0, 2 * len(self.cells) * norm.sf(abs(self.worst["z"]))))
 
     def frame(self) -> Any:
@@ -56,21 +68,38 @@ class FitCheck:
 
     def in_words(self) -> str:
         """What was found, and what to do about it."""
-        n, worst = len(self.probability), self.worst
-        where = f"{worst['by']} in {worst['interval']}"
+        worst = self.worst
         gap = (
-            f"{worst['observed']:.0f} of {worst['rows']} rows are {worst['class']} where {where}, "
-            f"and {worst['expected']:.0f} were expected (z = {worst['z']:.1f})"
+            f"{worst['observed']:.0f} of {worst['rows']} rows are {worst['class']} where "
+            f"{worst['by']} in {worst['interval']}, and {worst['expected']:.0f} were expected "
+            f"(z = {worst['z']:.1f})"
         )
+        closest = max(self.rivals, key=lambda rival: rival["z"], default=None)
         if self.p_value >= CLEAR:
+            rival = f"; {closest['rival']}: z = {closest['z']:.1f}" if closest else ""
             return (
-                f"Held-out predictions of {n} rows and the classes observed agree in all "
-                f"{len(self.cells)} cells; the largest gap: {gap}."
+                f"No gap found in held-out predictions of {len(self.probability)} rows, in "
+                f"{len(self.cells)} cells and against {len(self.rivals)} other models; this does "
+                f"not show that the intervals hold. What came closest: {gap}{rival}."
             )
+        level = CLEAR / (1 + len(self.rivals))
+        shown, remedy = [], BEND
+        if self._p_of_cells < level:
+            shown.append(gap)
+        if closest and closest["p_value"] < level:
+            better = "better" if closest["gain"] > 0 else "no better"
+            shown.append(
+                f"probabilities of held-out rows lean towards those of {closest['rival']} more "
+                f"than chance explains (z = {closest['z']:.1f}; it predicts them {better}, by "
+                f"{closest['gain']:+.1f} in log-probability)"
+            )
+            if closest["rival"] == LINEAR and len(shown) == 1:
+                remedy = "another form of boundary: a softplus model, or that logit itself"
         return (
-            f"The model is wrong in a way that shows: {gap}. Intervals of this model do not "
-            "account for that, and get narrower with more rows all the same. Let it bend there: a "
-            "softplus model, a spline or an interaction; pasb.compare tells whether that helps."
+            f"The model is wrong in a way that shows: {'; and '.join(shown)}. Intervals of this "
+            "model do not account for that, and get narrower with more rows all the same. Try "
+            f"{remedy}; "
+            "pasb.compare and held-out folds tell whether that helps."
         )
 
     def __repr__(self) -> str:
@@ -80,12 +109,15 @@ class FitCheck:
 def check_fit(
     model: Any, X: Any, y: ArrayLike, *, n_folds: int = 5, n_bins: int = 5, random_state: Any = 0
 ) -> FitCheck:
-    """Compare predictions of held-out rows with what was observed, class by class.
+    """Look for what is wrong with a model in its predictions of held-out rows.
 
     The model is fitted again without each of several folds. In every interval of a class's
     predicted probability, and of every covariate, the rows of that class are counted and compared
-    with the sum of their probabilities. A model that misses a bend or an interaction shows
-    as gaps that chance does not explain, however well its chains have converged.
+    with the sum of their probabilities. And held-out predictions are compared with those of
+    multinomial logits, without and with squares and products of the covariates: of a right model
+    they lean towards neither. A model that misses a bend, an interaction or the form of a boundary
+    shows, however well its chains have converged, if there are rows enough. Where nothing shows,
+    intervals may still be too narrow.
 
     Parameters
     ----------
@@ -121,12 +153,16 @@ def check_fit(
             "with the observed ones, or ask model.loo(data)"
         )
     labels = np.asarray(y)
+    columns, library = _columns(X)
+    if hasattr(model, "in_terms"):  # of a formula: levels and knots come from all rows
+        model, X, used = model.in_terms(X, labels)
+        columns = [(name, values) for name, values in columns if name in used]
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=random_state)
+    splits = list(folds.split(np.zeros(len(labels)), labels))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of draws: what counts here is averaged
-        p = cross_val_predict(clone(model), X, labels, cv=folds, method="predict_proba")
+        p = cross_val_predict(clone(model), X, labels, cv=splits, method="predict_proba")
     classes = np.unique(labels)
-    columns, library = _columns(X)
     cells = []
     for s, label in enumerate(classes):
         own, mine = p[:, s], labels == label
@@ -137,7 +173,7 @@ def check_fit(
                     cells.append({"class": str(label), "by": by, "interval": interval, **cell})
     if not cells:
         raise ValueError("there are too few rows for a check: no cell expects 5 rows of a class")
-    return FitCheck(cells, p, library)
+    return FitCheck(cells, p, rivals_of(X, labels, p, splits), library)
 
 
 def _cell(p: NDArray[np.float64], mine: NDArray[np.bool_]) -> dict[str, Any] | None:
