@@ -6,8 +6,8 @@
 Logistic sticks are fitted to rows of logistic sticks (right), and of a multinomial logit (wrong, of
 a similar form). A line for each truth and number of rows: how many 95 % intervals of the rows'
 class probabilities hold the truth, on average and at the seed where fewest do, and at how many
-seeds the p-value of the check is below 0.05 and below 0.01. For the right model that is the rate of false
-alarms.
+seeds the p-value of the check is below 0.05 and below 0.01. For the right model that is the rate of
+false alarms.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ def test_bad_input():
         effects.datagrid(FRAME, island=["a", "c"])
     with pytest.raises(ValueError, match="'mass' holds numbers"):
         effects.datagrid(FRAME, mass="heavy")
+    with pytest.raises(ValueError, match="'mass' must be finite numbers"):
+        effects.datagrid(FRAME, mass=[3.0, np.nan])
     with pytest.raises(ValueError, match="no values"):
         effects.datagrid(FRAME, mass=[])
     with pytest.warns(UserWarning, match="goes from 3 to 8"):

@@ -19,6 +19,7 @@ from pasb.classifiers.robit_classifier import StickRobitClassifier
 from pasb.classifiers.saved_formulas import from_plain, spec_from_json
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
 from pasb.classifiers.svm_classifier import StickSVMClassifier
+from pasb.covariates.scaling import checked_ranges
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.mixin import PosteriorMixin
 
@@ -127,6 +128,9 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         self._spec = matrix.model_spec
         self.covariates_ = _columns_of(self._spec, table)
         self.kinds_ = {name: _kind(table[name]) for name in self.covariates_}
+        numbers = [name for name in self.covariates_ if self.kinds_[name] == "number"]
+        ends = {name: np.asarray(table[name], dtype=np.float64) for name in numbers}
+        self._ranges = {name: (own.min(), own.max()) for name, own in ends.items()}
         self._example = {name: table[name].iloc[0] for name in self.covariates_}
         self._take(clone(self.model).fit(_without_constant(matrix), y, sample_weight))
         self._library = "polars" if type(data).__module__.startswith("polars") else "pandas"
@@ -238,6 +242,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
             inside,
             inner_rows=lambda data: inside.inner_rows(self.terms(data)),
             frame_library=self._library,
+            ranges=self._ranges,
         )
 
     def terms(self, data: Any) -> pd.DataFrame:
@@ -316,6 +321,9 @@ def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
     out = FormulaClassifier(text, clone(model))
     out._spec = _materialised(lambda: spec_from_json(stored, formulaic, terms))
     out.covariates_, out.kinds_, out._library = sorted(kinds), kinds, stored["library"]
+    names = sorted(stored.get("ranges", {}))  # older files have none
+    ends = checked_ranges([stored["ranges"][name] for name in names], len(names)) if names else ()
+    out._ranges = dict(zip(names, ends, strict=True))
     out._example = {name: from_plain(value) for name, value in stored["example"].items()}
     names = [name for name in out._spec.column_names if name != "Intercept"]
     if names != list(model.feature_names_in_) or set(out._example) != set(kinds):

@@ -23,6 +23,7 @@ from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.classifiers.stored_draws import packed, unpacked
 from pasb.covariates.named_priors import from_json as prior_from_json
 from pasb.covariates.named_priors import to_json as prior_to_json
+from pasb.covariates.scaling import checked_ranges
 from pasb.errors import ConvergenceWarning, FileFormatError
 from pasb.posterior.compact import Compactness
 from pasb.posterior.diagnostics import Diagnostics
@@ -105,6 +106,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
         "classes": _labels_to_json(model.classes_),
         "class_counts": np.asarray(getattr(model, "class_counts_", [])).tolist(),
         "feature_names": None if names is None else [str(name) for name in names],
+        "ranges": np.asarray(model._ranges).tolist(),
         "n_features": model.n_features_in_,
         "frame_library": model._frame_library,
         "directions": list(draws.directions),
@@ -212,6 +214,8 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
     if meta.get("class_counts"):  # older files have none
         model.class_counts_ = _counts(meta["class_counts"], len(model.classes_))
     model.n_features_in_ = int(meta["n_features"])
+    if meta.get("ranges"):  # older files have none
+        model._ranges = checked_ranges(meta["ranges"], model.n_features_in_)
     if meta["feature_names"] is not None:
         model.feature_names_in_ = np.array(meta["feature_names"], dtype=object)
     model._frame_library = str(meta["frame_library"])

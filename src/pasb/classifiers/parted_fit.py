@@ -109,6 +109,8 @@ class PartedFit(StickClassifier):
         self._learn_columns(source, look, library)
         factors = class_factors(look, self.class_weight)
         self._scaling = scaling_of(look, factors, self.scale, source.names)
+        seen = look.totals > 0
+        self._ranges = np.column_stack([look.low[seen].min(axis=0), look.high[seen].max(axis=0)])
         self._fixed_orders()  # complains before anything takes time
         n_chains = self.n_chains * len(self._directions)
         check_room(model, n_columns, len(self.classes_), n_chains, self._lengths()[1])

@@ -89,6 +89,7 @@ def formula_to_json(model: Any) -> dict[str, Any]:
         "text": model.formula,
         "library": model._library,
         "kinds": dict(model.kinds_),
+        "ranges": {name: [float(end) for end in ends] for name, ends in model._ranges.items()},
         "example": {name: to_plain(value) for name, value in model._example.items()},
         "transforms": to_plain(dict(spec.transform_state)),
         "levels": {

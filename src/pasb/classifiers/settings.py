@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 MOST_CHAINS, MOST_SWEEPS = 10_000, 10**9  # beyond, a number is a slip of the finger
+MOST_SWAPS = 100  # for each class
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 A_FEW = Interval(Integral, 1, 1000, closed="both")  # experts, layers, levels
 SWEEPS = Interval(Integral, 1, MOST_SWEEPS, closed="both")
@@ -267,3 +268,8 @@ def constraints(*groups: dict[str, Setting], **own: list) -> dict[str, list | st
     """The constraints of groups of settings, and those of a class's own parameters."""
     shared = {name: setting.constraint for group in groups for name, setting in group.items()}
     return {**shared, **own}
+
+
+def usual_swaps(n_classes: int) -> int:
+    """How many swaps a sweep tries where nothing else is asked for."""
+    return max(100, min(2 * n_classes**2, MOST_SWAPS * n_classes))

@@ -21,10 +21,10 @@ from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.prior_sampling import PriorSampling
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.run_length import RunLength
-from pasb.classifiers.settings import fit_context
+from pasb.classifiers.settings import fit_context, usual_swaps
 from pasb.covariates import checking
 from pasb.covariates.availability import checked_availability
-from pasb.covariates.scaling import Scaling
+from pasb.covariates.scaling import Scaling, ranges_of
 from pasb.engines import EngineName, engine_of
 from pasb.errors import ConvergenceWarning
 from pasb.numerics.helpers import cores
@@ -44,8 +44,6 @@ from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import Progress, phase
 from pasb.sampling.run import sample
 from pasb.sticks import Direction
-
-MOST_SWAPS = 100  # for each class
 
 
 class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin, NotebookEstimator):
@@ -72,6 +70,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
     checkpoint: Any
     callbacks: Any
 
+    _ranges: Any = ()  # of covariates in the rows of the fit, (columns, 2)
     _warns = True  # of draws that cannot be trusted
     _engine: EngineName = "cpu"
     _seed: int | None = None  # of the present fit, once something random needs it
@@ -150,6 +149,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         known = self.classes_, len(categories), categories
         available = None if availability is None else checked_availability(availability, *known)
         self._available = available
+        self._ranges = ranges_of(table, weights)
         inner = self._fit_columns(table, categories, weights)
         fixed = self._fixed_orders()
         used = weights > 0
@@ -257,8 +257,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
     def _number_of_swaps(self) -> int:
         if self.n_swaps != "auto":
             return int(self.n_swaps)
-        n = len(self.classes_)
-        return 1 if self.scheme == "paper" else max(100, min(2 * n**2, MOST_SWAPS * n))
+        return 1 if self.scheme == "paper" else usual_swaps(len(self.classes_))
 
     @property
     def fitted_(self) -> Fitted:
@@ -284,6 +283,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
             predictor_type=self._predictor_type(),
             limits=Limits.of(self.until),
             checkpoint=self.checkpoint,
+            ranges=dict(zip(self._feature_names(), self._ranges, strict=False)),
         )
 
     def _predictor_type(self) -> type[Predictor]:

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 ROWS_AT_ONCE = 4096  # copies of all rows would take more memory than the chains
 FARTHEST = 1e150  # on the inner scale; beyond, products and squares would overflow to NaN
+
+
+def _chunks(weights: NDArray[np.float64]) -> list[slice]:
+    """Blocks of rows of which some count."""
+    starts = range(0, len(weights), ROWS_AT_ONCE)
+    blocks = [slice(start, start + ROWS_AT_ONCE) for start in starts]
+    return [part for part in blocks if weights[part].any()]
+
+
+def ranges_of(X: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The least and the greatest value of each column, (columns, 2), of rows that count."""
+    parts = _chunks(weights)
+    low = np.min([X[part][weights[part] > 0].min(axis=0) for part in parts], axis=0)
+    high = np.max([X[part][weights[part] > 0].max(axis=0) for part in parts], axis=0)
+    return np.column_stack([low, high])
+
+
+def checked_ranges(stored: Any, n_columns: int) -> NDArray[np.float64]:
+    """Ranges as a file holds them; ValueError for what are none."""
+    ranges = np.array(stored, dtype=np.float64)
+    if ranges.shape != (n_columns, 2) or not np.isfinite(ranges).all():
+        raise ValueError("the ranges do not fit the covariates")
+    if (ranges[:, 0] > ranges[:, 1]).any():
+        raise ValueError("a range ends before it begins")
+    return ranges
 
 
 class Scaling(NamedTuple):
@@ -30,13 +55,8 @@ class Scaling(NamedTuple):
         """
         if how is None:
             return cls(np.zeros(X.shape[1]), np.ones(X.shape[1]))
-        chunks = [
-            slice(start, start + ROWS_AT_ONCE)
-            for start in range(0, len(X), ROWS_AT_ONCE)
-            if weights[start : start + ROWS_AT_ONCE].any()
-        ]
-        low = np.min([X[part][weights[part] > 0].min(axis=0) for part in chunks], axis=0)
-        high = np.max([X[part][weights[part] > 0].max(axis=0) for part in chunks], axis=0)
+        chunks = _chunks(weights)
+        low, high = ranges_of(X, weights).T
         # halves first: high - low may overflow
         centre, spread = low / 2 + high / 2, high / 2 - low / 2
         if how == "standard":

@@ -58,6 +58,8 @@ class AlteredRows:
         Those of them that the model takes, as far as that is known; it never sees the others.
     covariates : list of str
         Those that may be changed: `names`, or what all models of a stack take.
+    ranges : dict
+        From where to where columns go in the rows of the fit; empty behind a pipeline.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
     is_plain : bool
@@ -89,6 +91,10 @@ class AlteredRows:
         if len(self) == 0:
             raise ValueError("X has no rows")
         self.covariates = self.names
+        known_ranges = self.fitted.ranges if plain or hasattr(model, "formula") else {}
+        if plain and len(known_ranges) == len(self.names):  # a table may have names of its own
+            known_ranges = dict(zip(self.names, known_ranges.values(), strict=True))
+        self.ranges = known_ranges
         self.is_plain = plain
         self.columns_are_inner = (
             plain

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known
+from pasb.effects.extrapolation import span_of, warn_of_shift, warn_outside
 
 MOST_LEVELS = 50  # of a covariate that is compared level by level
 
@@ -74,6 +74,7 @@ def _of_number(rows: AlteredRows, name: str, how: Any) -> list[Contrast]:
     if isinstance(how, Real) and not isinstance(how, bool):
         if not np.isfinite(float(how)) or how == 0:
             raise ValueError(f"variables: the change of {name!r} must be finite and not 0")
+        warn_of_shift(rows, name, float(how))
         return [Contrast(name, f"{float(how):+g}", {}, {name: Shift(float(how))})]
     if _is_pair_of(how, (Real,)):
         for end in how:
@@ -136,19 +137,7 @@ def _check_value(rows: AlteredRows, name: str, value: Any, argument: str) -> Non
         return
     if not isinstance(value, Real) or not np.isfinite(float(value)):
         raise ValueError(f"{argument}: {name!r} holds numbers; {value!r} is none")
-    warn_outside(name, [float(value)], np.asarray(rows.column(name), dtype=np.float64), 5)
-
-
-def warn_outside(name: str, asked: Sequence[float], values: Any, stacklevel: int = 3) -> None:
-    """Warn of numbers beyond those of a column: the model extrapolates there."""
-    low, high = float(np.min(values)), float(np.max(values))
-    beyond = [value for value in asked if not low <= value <= high]
-    if beyond:
-        warnings.warn(
-            f"{name!r} goes from {low:g} to {high:g} in these rows; at {beyond[0]:g} the model "
-            "extrapolates, and its form alone decides",
-            stacklevel=stacklevel,
-        )
+    warn_outside(name, [float(value)], span_of(rows, name), 5)
 
 
 def _is_pair_of(how: Any, kinds: tuple[type, ...]) -> bool:

@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 
 from pasb.effects.altered_rows import check_known
-from pasb.effects.contrasts import warn_outside
+from pasb.effects.extrapolation import span_of_values, warn_outside
 
 
 def datagrid(X: Any, values: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
@@ -95,7 +95,9 @@ def _values(name: str, wanted: Any, column: Any, numeric: bool) -> list[Any]:
             values = [float(value) for value in values]
         except (TypeError, ValueError):
             raise ValueError(f"datagrid: {name!r} holds numbers; got {wanted!r}") from None
-        warn_outside(name, values, np.asarray(column, dtype=np.float64), 5)
+        if not np.isfinite(values).all():
+            raise ValueError(f"datagrid: {name!r} must be finite numbers; got {wanted!r}")
+        warn_outside(name, values, span_of_values(np.asarray(column, dtype=np.float64)), 5)
         return values
     for value in values:
         check_known(value, np.unique(column).tolist(), "datagrid", f"a level of {name!r}")

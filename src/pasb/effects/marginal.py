@@ -20,8 +20,8 @@ from pasb.effects.contrasts import (
     contrasts_of,
     levels_of,
     profile_contrast,
-    warn_outside,
 )
+from pasb.effects.extrapolation import span_of, warn_outside
 from pasb.effects.members import Member
 from pasb.effects.question import Question
 from pasb.effects.streaming import Evaluation
@@ -279,7 +279,7 @@ def _settings(
         several = isinstance(wanted, list | tuple | range | np.ndarray)
         values = np.asarray(wanted).tolist() if several else [wanted]
         if rows.is_numeric(name):
-            warn_outside(name, values, np.asarray(rows.column(name), dtype=np.float64), 4)
+            warn_outside(name, values, span_of(rows, name), 4)
         else:
             for value in values:
                 check_known(value, levels_of(rows, name), "variables", f"a level of {name!r}")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.effects.altered_rows import Changes, check_known
+from pasb.effects.extrapolation import warn_of_rows
 from pasb.effects.grouped_by import grouped_by
 from pasb.effects.members import members_of, one_after_another
 from pasb.effects.streaming import Evaluation, Grouping, averages, of_each_row
@@ -41,6 +42,7 @@ class Question:
         self.tails = tails_of(interval)
         self.members = members_of(model, X, n_draws)
         self.rows = self.members[0].rows
+        warn_of_rows(self.rows)
         self.fitted = self.rows.fitted
         self.n_draws = sum(member.n_draws for member in self.members)
         self.between, self.draws = between, draws

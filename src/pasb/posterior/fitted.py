@@ -101,6 +101,8 @@ class Fitted:
         How good the draws have to be.
     checkpoint : path, optional
         The folder of the run.
+    ranges : dict
+        From where to where covariates go in the rows of the fit, by name; older files know none.
     """
 
     classes: NDArray
@@ -119,6 +121,7 @@ class Fitted:
     predictor_type: type[Predictor] = Predictor
     limits: Limits = field(default_factory=Limits)
     checkpoint: str | os.PathLike | None = None
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def predictor(self, n_draws: int | None = None) -> Predictor:
         """Probabilities from all draws, or from some, evenly spaced in every chain.
