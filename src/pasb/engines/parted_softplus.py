@@ -12,7 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from pasb.binary.softplus_sampler import SoftplusSampler
-from pasb.engines.parted import SAMPLE_ROWS, PartedEngine, check_problem
+from pasb.engines.parted import PartedEngine, check_problem
+from pasb.evidences.asked_sticks import SAMPLE_ROWS
 from pasb.evidences.evidences import Evidences
 from pasb.evidences.penalised import FittedEvidences
 from pasb.moves.asked_softplus_trajectory import SampledMetric
