@@ -22,7 +22,7 @@ from pasb import SoftplusClassifier, datasets
 from pasb.posterior.chain_error import ChainError
 from report import write
 
-SETS = ("glass", "vehicle", "wine")
+SETS = ("iris", "wine", "glass", "vehicle")
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "chains.png"
 
 
@@ -37,7 +37,7 @@ def means_of_chains(model: SoftplusClassifier, X: np.ndarray) -> list[np.ndarray
     return [np.array(each)[fitted.draws.of_direction(name)] for name in fitted.directions]
 
 
-def of_set(name: str, n_chains: int, n_warmup: int, n_draws: int) -> dict[str, dict[str, float]]:
+def of_set(name: str, n_chains: int, n_warmup: int | str, n_draws: int | str) -> dict[str, dict[str, float]]:
     part = datasets.load(name).partition(0)
     model = SoftplusClassifier(
         n_chains=n_chains, n_warmup=n_warmup, n_draws=n_draws, random_state=0, progress=False
@@ -105,12 +105,17 @@ def draw(result: dict, path: Path = PICTURE) -> None:
     print(f"drawn to {path}")
 
 
+def length(text: str) -> int | str:
+    """Sweeps or draws, as `SoftplusClassifier` takes them."""
+    return text if text == "auto" else int(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="SET or RESULT.json", help=", ".join(SETS))
     parser.add_argument("--chains", type=int, default=16, help="of each direction")
-    parser.add_argument("--warmup", type=int, default=1000)
-    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--warmup", type=length, default="auto")
+    parser.add_argument("--draws", type=length, default="auto")
     parser.add_argument("--to", metavar="FILE", help="where the figures go")
     given = parser.parse_args()
     if given.names and given.names[0].endswith(".json"):

@@ -111,11 +111,8 @@ def simulate(
     """Order, parameters and labels of one replicate."""
     order = FIXED.copy() if scenario.fixed else rng.permutation(N_CATEGORIES)
     table = scenario.table
-    if scenario.n_covariates:
-        parameters = model.simulate_categories(table.shape[1], N_CATEGORIES, rng)
-    else:
-        each = [model.simulate(X.shape[1], rng) for _ in range(N_CATEGORIES)]
-        parameters = {name: np.array([one[name] for one in each], dtype=float) for name in each[0]}
+    n_columns = table.shape[1] if scenario.n_covariates else X.shape[1]
+    parameters = model.simulate_categories(n_columns, N_CATEGORIES, rng)
     kept = {name: parameters[name][None] for name in model.kept}
     logs = model.log_probabilities(kept, blocked(table))
     success, failure = (log[0, :, :N_ROWS] for log in logs)
@@ -145,7 +142,12 @@ def draws_of(
         n_swaps=20,
     )
     # where no lattice gives a starting order, half the warm-up is the classifiers' settling
-    sweeper = scenario.sweeper(problem, settling=scenario.n_warmup // 2)
+    sweeper = scenario.sweeper(
+        problem,
+        settling=scenario.n_warmup // 2,
+        n_warmup=scenario.n_warmup,
+        annealed=problem.annealed(),
+    )
     state = sweeper.start(Keys(scenario.seed, replicate, 0))
     orders = np.empty((N_DRAWS, N_CATEGORIES), dtype=np.int64)
     draws = {name: np.empty((N_DRAWS, *values.shape)) for name, values in state.parameters.items()}
@@ -209,6 +211,10 @@ def of_stick(own: Parameters) -> dict[str, NDArray[np.float64]]:
         out["log p(coef | precision)"] = (0.5 * np.log(precision) - 0.5 * precision * coef**2).sum(
             axis=1
         )
+    if "mean_rate" in own:  # rates of layers are exponential with this mean
+        mean, rate = own["mean_rate"].reshape(n, -1)[:, 0], own["rate"].reshape(n, -1)
+        out["mean rate"] = mean
+        out["log p(rate | mean)"] = -np.log(mean) * rate.shape[1] - rate.sum(axis=1) / mean
     if "weight" in own:
         weight, mass, scale = own["weight"], own["mass"], own["scale"]
         share = mass / weight.shape[1]

@@ -93,6 +93,11 @@ def softplus_2_2() -> BinaryModel:
     return Softplus(n_experts=2, n_layers=2, **PRIOR, **PROCESS)
 
 
+def softplus_default() -> BinaryModel:
+    """As classifiers have it: trajectories, paths between orders, a sampled scale that moves."""
+    return Softplus(n_experts=2, n_layers=2, shape=3.0, rate="shared", moves="mixed", **PROCESS)
+
+
 def softplus_rates() -> BinaryModel:
     """With a prior of the rates, as in the paper but proper."""
     return Softplus(n_experts=2, n_layers=1, shape=3.0, rate=(3.0, 1.0), **PROCESS)
@@ -172,6 +177,7 @@ SCENARIOS: dict[str, Scenario] = {
             20,
             fixed=True,
         ),
+        *_four("softplus by default moves, K = T = 2", softplus_default, 200, 12, 10),
         Scenario("a user's probit, fixed order", own_probit, 150, 20, fixed=True),
         Scenario(
             "a user's probit, reverse, augmented sticks, sampled order",
