@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from pasb.binary.softplus_gradient import gradient_space, value_and_gradient
+from pasb.binary.softplus_force import force_space, single_gradient
+from pasb.binary.softplus_gradient import gradient_space, log_likelihood, value_and_gradient
 from pasb.binary.stick_rows import StickRows, stick_rows
 from pasb.numerics.rows import Rows
 from pasb.sticks import FAILURE, SUCCESS
@@ -31,10 +32,15 @@ def problem(seed, scale, n=(40, 70), n_experts=3, n_layers=2):
     return X, rows, coef, rng.normal(size=n_experts)
 
 
-def compiled(own: StickRows, coef, log_weight):
+def padded(own: StickRows, coef):
     n_experts, n_layers, n_columns = coef.shape
     flat = np.zeros((n_experts * n_layers, own.blocks.shape[1]))
     flat[:, :n_columns] = coef.reshape(-1, n_columns)
+    return flat
+
+
+def compiled(own: StickRows, coef, log_weight):
+    (n_experts, n_layers, n_columns), flat = coef.shape, padded(own, coef)
     grad_coef, grad_weight = np.zeros_like(flat), np.zeros(n_experts)
     work = gradient_space(n_experts, n_layers, own.blocks.shape[2])
     value = value_and_gradient(own, flat, log_weight, work, grad_coef, grad_weight)
@@ -57,6 +63,33 @@ def test_value_and_gradient(scale, seed):
     expected = approx_fprime(point, at, 1e-7)
     found = np.concatenate([grad_coef.ravel(), grad_weight])
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * abs(expected).max())
+
+
+@pytest.mark.parametrize("scale", [0.3, 3.0, 30.0, 1e4])
+def test_value_alone(scale, seed):
+    _, rows, coef, log_weight = problem(seed, scale)
+    own = stick_rows(rows, np.array([SUCCESS, FAILURE], dtype=np.int8))
+    work = gradient_space(*coef.shape[:2], own.blocks.shape[2])
+    value = log_likelihood(own, padded(own, coef), log_weight, work)
+    assert value == pytest.approx(compiled(own, coef, log_weight)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.3, 3.0, 30.0, 300.0])
+@pytest.mark.parametrize("shift", [-40.0, 0.0, 3.0])
+def test_the_gradient_in_single_precision(scale, shift, seed):
+    """Rows of rates from 1e-300 to 1e20: the gradient of each part to some parts in a million."""
+    _, rows, coef, log_weight = problem(seed, scale, n=(300, 500))
+    log_weight = log_weight + shift
+    own = stick_rows(rows, np.array([SUCCESS, FAILURE], dtype=np.int8))
+    _, *expected = compiled(own, coef, log_weight)
+    flat = padded(own, coef)
+    found = np.zeros_like(flat), np.zeros(len(log_weight))
+    work = force_space(*coef.shape[:2], *own.blocks.shape[1:])
+    single_gradient(own, flat, log_weight, work, *found)
+    by_coef = found[0][:, : coef.shape[2]].reshape(coef.shape)
+    largest = max(abs(expected[0]).max(), abs(expected[1]).max())
+    np.testing.assert_allclose(by_coef, expected[0], rtol=1e-4, atol=1e-5 * largest)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-4, atol=1e-5 * largest)
 
 
 def test_extreme_predictors_stay_finite(seed):

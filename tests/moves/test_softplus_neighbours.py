@@ -16,7 +16,12 @@ from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_annealing import N_SCRATCH, anneal
 from pasb.binary.softplus_plan import MOST_LEVELS, AnnealingPlan
 from pasb.binary.softplus_posterior import posterior_space
-from pasb.binary.softplus_standard import log_prior_and_likelihood, standard_of, take_standard
+from pasb.binary.softplus_standard import (
+    log_prior_and_forces,
+    standard_likelihood,
+    standard_of,
+    take_standard,
+)
 from pasb.binary.stick_rows import stick_rows
 from pasb.evidences import annealed
 from pasb.evidences.annealed import AnnealedEvidences
@@ -45,7 +50,7 @@ class Rough(AnnealedEvidences):
     def plan(self, category, later):
         n_experts, n_layers, n_columns = self.sampler.size
         n = n_experts * (n_layers * (n_columns + 1) + 1) + 2
-        factor = 0.7 * np.eye(n)
+        factor = 0.7 * np.eye(n, dtype=np.float32)
         if self.sampler.given_rate_prior[0] == 0:
             factor[n - 2 - n_experts * n_layers : n - 2] = 0.0
         shares = ((np.arange(N_LEAPS) + 0.5) / N_LEAPS) ** 2
@@ -211,7 +216,7 @@ def test_gradients_of_prior_and_likelihood(name, seed):
     rows, prior, work, own = stick(name, seed)
     position = standard_of(own, prior[1])
     gradients, nothing = np.zeros((2, 2, len(position)))
-    log_prior_and_likelihood(rows, prior, position, *gradients, work)
+    log_prior_and_forces(rows, prior, position, *gradients, work)
     first = own["coef"].size + own["weight"].size
     for i in range(len(position)):
         if prior[1][0] == 0 and first <= i < len(position) - 2:
@@ -222,7 +227,8 @@ def test_gradients_of_prior_and_likelihood(name, seed):
         for sign in (1, -1):
             there = position.copy()
             there[i] += sign * step
-            values.append(log_prior_and_likelihood(rows, prior, there, *nothing, work))
+            log_prior = log_prior_and_forces(rows, prior, there, *nothing, work)
+            values.append((log_prior, standard_likelihood(rows, prior, there, work)))
         expected = (np.array(values[0]) - np.array(values[1])) / (2 * step)
         np.testing.assert_allclose(gradients[:, i], expected, rtol=1e-4, atol=1e-4)
 
@@ -231,7 +237,12 @@ def test_a_draw_beyond_the_bounds_has_no_weight(seed):
     rows, prior, work, own = stick("shared", seed)
     position = standard_of(own, prior[1])
     position[-3] = np.inf
-    plan = (np.array([0.5]), np.zeros(1, np.int64), np.eye(len(position))[None], np.ones(1))
+    plan = (
+        np.array([0.5]),
+        np.zeros(1, np.int64),
+        np.eye(len(position), dtype=np.float32)[None],
+        np.ones(1),
+    )
     scratch = np.zeros((N_SCRATCH, len(position)))
     at = rows, prior, work, plan, True, np.uint64(5), scratch
     assert anneal(*at, position) == -np.inf

@@ -9,11 +9,12 @@ import pytest
 from calibration.geweke import deviation
 
 from pasb import SoftplusClassifier, datasets
-from pasb.binary import Softplus, softplus_metric
+from pasb.binary import Softplus, softplus_metric, softplus_posterior
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_metric import metric_of
 from pasb.binary.softplus_posterior import (
     digamma,
+    force,
     log_posterior,
     position_of,
     posterior_space,
@@ -58,8 +59,10 @@ def rows_and_work(rows, sampler):
     return on_stick, posterior_space(sampler.size, rows.blocks.shape[1], on_stick.blocks.shape[2])
 
 
+@pytest.mark.parametrize("in_single", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_gradient_is_that_of_the_density(name, seed):
+def test_the_force_is_the_gradient_of_the_density(name, in_single, seed, monkeypatch):
+    monkeypatch.setattr(softplus_posterior, "IN_SINGLE", in_single)
     model, rows = MODELS[name], rows_and_labels(seed)
     sampler = model.sampler(rows)
     own = model.simulate(3, np.random.default_rng(seed))
@@ -69,7 +72,7 @@ def test_the_gradient_is_that_of_the_density(name, seed):
     rate_prior = sampler.rate_prior(own)
     at = on_stick, (sampler.ard, move.shape, rate_prior, sampler.hypers)
     gradient, nothing = np.zeros((2, len(position)))
-    log_posterior(*at, position, gradient, work)
+    assert force(*at, position, gradient, work)
     # fixed rates do not move
     factors, rest = metric_of(*at, np.empty((0, len(position))), work)
     free = np.concatenate([np.ones(factors.shape[0] * factors.shape[1]), rest]) > 0

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from pasb.binary.softplus_standard import log_prior_and_likelihood
+from pasb.binary.softplus_standard import log_prior_and_forces, standard_likelihood
 from pasb.numerics.compiled import kernel
 from pasb.variates.scalar import normal, open_stream, uniform
 
@@ -46,7 +46,16 @@ def turn_force(factor, share, by_prior, by_rows, gradient, force):
     """The gradient of prior times exp(share l) by whitened coordinates."""
     for i in range(gradient.shape[0]):
         gradient[i] = by_prior[i] + share * by_rows[i]
-    force[:] = np.dot(factor.T, gradient)
+    force[:] = np.dot(factor.T, gradient.astype(factor.dtype))
+
+
+@kernel
+def look_around(rows, prior, work, logs, scratch):
+    """What `leap` needs of the place in ``scratch[0]``; False where the density is zero."""
+    place = scratch[0]
+    logs[0] = log_prior_and_forces(rows, prior, place, scratch[2], scratch[3], work)
+    logs[1] = standard_likelihood(rows, prior, place, work)
+    return logs[0] > -np.inf
 
 
 @kernel
@@ -66,21 +75,22 @@ def leap(rows, prior, work, share, factor, step, n_steps, u, logs, scratch):
         gain += 0.5 * momentum[i] ** 2
         ahead[i], its_momentum[i] = place[i], momentum[i]
     turn_force(factor, share, by_prior, by_rows, velocity, force)
-    log_prior, log_likelihood = logs[0], logs[1]
+    log_prior = logs[0]
     for _ in range(n_steps):
         for i in range(n):
             its_momentum[i] += 0.5 * step * force[i]
-        velocity[:] = np.dot(factor, its_momentum)
+        velocity[:] = np.dot(factor, its_momentum.astype(factor.dtype))
         for i in range(n):
             ahead[i] += step * velocity[i]
-        log_prior, log_likelihood = log_prior_and_likelihood(
-            rows, prior, ahead, its_prior, its_rows, work
-        )
+        log_prior = log_prior_and_forces(rows, prior, ahead, its_prior, its_rows, work)
         if log_prior == -np.inf:
             break
         turn_force(factor, share, its_prior, its_rows, velocity, force)
         for i in range(n):
             its_momentum[i] += 0.5 * step * force[i]
+    log_likelihood = -np.inf
+    if log_prior > -np.inf:
+        log_likelihood = standard_likelihood(rows, prior, ahead, work)
     gain += log_prior + share * log_likelihood
     for i in range(n):
         gain -= 0.5 * its_momentum[i] ** 2
@@ -116,7 +126,7 @@ def anneal(rows, prior, work, plan, forward, key, scratch, position):
     Parameters
     ----------
     rows, prior, work : tuple
-        See `pasb.binary.softplus_standard.log_prior_and_likelihood`.
+        See `pasb.binary.softplus_standard.log_prior_and_forces`.
     plan : tuple
         ``shares``, ``knots``, ``factors`` and ``steps`` of an
         `pasb.binary.softplus_plan.AnnealingPlan`.
@@ -130,8 +140,7 @@ def anneal(rows, prior, work, plan, forward, key, scratch, position):
     place, momentum = scratch[0], scratch[1]
     place[:] = position
     logs = np.empty(2)
-    logs[0], logs[1] = log_prior_and_likelihood(rows, prior, place, scratch[2], scratch[3], work)
-    if logs[0] == -np.inf:
+    if not look_around(rows, prior, work, logs, scratch):
         return -np.inf
     before, log_weight = 0.0 if forward else 1.0, 0.0
     for k in range(n_leaps):

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.softplus_link import LINEAR_BELOW, LOG_GREATEST, log_one_minus_exp
+from pasb.binary.softplus_link import (
+    LINEAR_BELOW,
+    LOG_GREATEST,
+    add_layer,
+    log_one_minus_exp,
+    log_rates,
+)
 from pasb.binary.stick_rows import mark_block
 from pasb.numerics.compiled import elementwise, kernel, summing
 from pasb.numerics.vector import vector_exp, vector_log
@@ -167,6 +173,37 @@ def value_and_gradient(rows, coef, log_weight, work, grad_coef, grad_weight):
             for t in range(k * n_layers, (k + 1) * n_layers):
                 product_into(slopes[t], top[k], psi[t])
         grad_coef += np.dot(psi, rows.blocks[b].T)
+    return total
+
+
+@elementwise
+def values_of_rows(rate, log_success, signs, powers):
+    """`log_success` becomes a row's log-likelihood."""
+    for i in range(rate.size):
+        log_success[i] = powers[i] * (log_success[i] if signs[i] > 0.5 else -rate[i])
+
+
+@kernel
+def log_likelihood(rows, coef, log_weight, work):
+    """The value alone, of the same arguments; some 60 % of the time."""
+    psi, _, top, by_row = work
+    n_experts, n_layers = top.shape[0], psi.shape[0] // top.shape[0]
+    log_rate, rate, log_success = by_row[0], by_row[1], by_row[2]
+    signs, powers = by_row[3], by_row[4]
+    total = 0.0
+    for b in range(rows.blocks.shape[0]):
+        if not mark_block(rows, b, signs, powers):
+            continue
+        predictors(rows.blocks[b], coef, psi)
+        for k in range(n_experts):
+            top[k] = 0.0
+            for t in range(k * n_layers, (k + 1) * n_layers):
+                add_layer(psi[t], top[k])
+        log_rates(top, log_weight, rate, log_rate)
+        rates_within_bounds(log_rate, rate)
+        log_one_minus_exp(log_rate, rate, log_success)
+        values_of_rows(rate, log_success, signs, powers)
+        total += total_of(log_success)
     return total
 
 

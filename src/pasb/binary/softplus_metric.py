@@ -70,7 +70,7 @@ def slopes_of_block(block, coef, log_weight, powers, psi, slopes, top, by_row):
 def metric_of(rows, prior, positions: NDArray[np.float64], work) -> Metric:
     """The metric from the curvature at some positions; arguments as for `log_posterior`."""
     ard, _, rate_prior, _ = prior
-    coef, _, space, n_columns = work
+    coef, _, space, n_columns, _, _ = work
     n_vectors, n_experts = len(coef), len(space[2])
     n_coef, n = n_vectors * n_columns, positions.shape[1]
     dense = n_coef + n_experts <= MOST_DENSE
@@ -111,7 +111,7 @@ def factor_of_inverse(matrix: NDArray[np.float64], n: int) -> NDArray[np.float64
 
 def _add_information(rows, position, work, curvature, of_weights) -> None:
     """Add that of all rows of a stick."""
-    coef, _, (psi, slopes, top, by_row), n_columns = work
+    coef, _, (psi, slopes, top, by_row), n_columns, _, _ = work
     (n_vectors, _), n_experts, width = coef.shape, len(top), rows.blocks.shape[2]
     n_coef = n_vectors * n_columns
     coef[:, :n_columns] = position[:n_coef].reshape(n_vectors, n_columns)

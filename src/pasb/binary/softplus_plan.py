@@ -19,9 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pasb.binary.softplus_annealing import BY_PRIOR, BY_ROWS, FRESH, MOMENTUM, N_SCRATCH, leap
+from pasb.binary.softplus_annealing import FRESH, MOMENTUM, N_SCRATCH, leap, look_around
 from pasb.binary.softplus_metric import AT_ONCE, LEAST_CURVATURE, factor_of_inverse, slopes_of_block
-from pasb.binary.softplus_standard import log_prior_and_likelihood
 from pasb.binary.stick_rows import mark_block
 
 PARTICLES = 16
@@ -54,7 +53,7 @@ class AnnealingPlan(NamedTuple):
 
     shares: NDArray[np.float64]
     knots: NDArray[np.int64]
-    factors: NDArray[np.float64]
+    factors: NDArray[np.float32]
     steps: NDArray[np.float64]
     log_evidence: float
 
@@ -76,7 +75,7 @@ def make_plan(
     Parameters
     ----------
     rows, prior, work : tuple
-        See `pasb.binary.softplus_standard.log_prior_and_likelihood`.
+        See `pasb.binary.softplus_standard.log_prior_and_forces`.
     draw_prior : callable
         The standard position of a draw from the prior, by its number.
     rng : numpy.random.Generator
@@ -157,10 +156,13 @@ def plan_of(levels, factors, steps, log_evidence: float) -> AnnealingPlan:
     )
 
 
-def factor_at(rows, prior, work, positions, share: float) -> NDArray[np.float64]:
-    """The factor of a metric: F with F F' the inverse of the curvature, averaged over positions."""
+def factor_at(rows, prior, work, positions, share: float) -> NDArray[np.float32]:
+    """The factor of a metric: F with F F' the inverse of the curvature, averaged over positions.
+
+    In single precision, as forces are: a metric need not be precise.
+    """
     shape, rate_prior, _ = prior
-    coef, _, space, n_columns = work
+    coef, _, space, n_columns, _, _ = work
     n_vectors, n_experts, n = len(coef), len(space[2]), len(positions[0])
     n_coef = n_vectors * n_columns
     rates = slice(n_coef + n_experts, n_coef + n_experts + n_vectors)
@@ -183,13 +185,13 @@ def factor_at(rows, prior, work, positions, share: float) -> NDArray[np.float64]
     factor = factor_of_inverse(curvature, len(positions))
     if not rate_prior[0] > 0:
         factor[rates] = 0.0  # they are fixed
-    return np.ascontiguousarray(factor)
+    return np.ascontiguousarray(factor, dtype=np.float32)
 
 
 def _add_information(rows, prior, work, position, curvature) -> None:
     """Add that of all rows of a stick, by the coordinates of a standard position."""
     _, rate_prior, _ = prior
-    coef, _, (psi, slopes, top, by_row), n_columns = work
+    coef, _, (psi, slopes, top, by_row), n_columns, _, _ = work
     (n_vectors, _), n_experts, width = coef.shape, len(top), rows.blocks.shape[2]
     n_coef = n_vectors * n_columns
     n = n_coef + n_experts + n_vectors
@@ -217,8 +219,7 @@ class _Particle:
         self.scratch = np.zeros((N_SCRATCH, len(position)))
         self.scratch[0] = position
         self.logs = np.empty(2)
-        by_prior, by_rows = self.scratch[BY_PRIOR], self.scratch[BY_ROWS]
-        self.logs[:] = log_prior_and_likelihood(rows, prior, position, by_prior, by_rows, work)
+        look_around(rows, prior, work, self.logs, self.scratch)
 
     def copy(self) -> _Particle:
         """The same place; particles move by themselves."""

@@ -22,13 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Parameters
-from pasb.binary.softplus_gradient import gradient_space, value_and_gradient
+from pasb.binary.softplus_force import force_space, single_gradient
+from pasb.binary.softplus_gradient import gradient_space, log_likelihood, value_and_gradient
 from pasb.binary.softplus_link import LOG_LEAST
 from pasb.numerics.compiled import kernel
 
 # Beyond these, of logs of weights, rates, gamma_0 and c_0 and of coefficients, trajectories do not
 # go, and a chain that is there is left where it is.
 LOG_BOUND, COEF_BOUND = 600.0, 1e8
+# Forces; without it a trajectory is that of the GPU but for rounding.
+IN_SINGLE = True
 
 # mypy: disable-error-code="call-arg"
 
@@ -64,37 +67,49 @@ def digamma(x):
 
 
 @kernel
-def log_posterior(rows, prior, position, gradient, work):
-    """Log-density at a position, and its gradient; minus infinity far out.
+def take_coefficients(position, coef, n_columns):
+    """Copy a position's coefficients into padded ones; whether it is within the bounds."""
+    n_coef = coef.shape[0] * n_columns
+    for i in range(n_coef, position.shape[0]):
+        if not abs(position[i]) <= LOG_BOUND:
+            return False
+    for j in range(coef.shape[0]):
+        for v in range(n_columns):
+            b = position[j * n_columns + v]
+            if not abs(b) < COEF_BOUND:
+                return False
+            coef[j, v] = b
+    return True
 
-    Parameters
-    ----------
-    rows : StickRows
-    prior : tuple
-        ``ard``, ``shape`` of the precisions (or the fixed precision), ``rate_prior`` (shape and
-        rate, zeros where rates are fixed), ``hypers`` (shape and rate of gamma_0, and of c_0).
-    position, gradient : array
-    work : tuple
-        See `posterior_space`.
+
+@kernel
+def gradient_of_rows(rows, log_weight, work, grad_weight):
+    """The gradient of the log-likelihood at the coefficients in `work`, as trajectories follow it.
+
+    That by coefficients is left in `work`.
+    """
+    coef, grad_coef, space, _, in_single, single_space = work
+    if in_single:
+        single_gradient(rows, coef, log_weight, single_space, grad_coef, grad_weight)
+    else:
+        value_and_gradient(rows, coef, log_weight, space, grad_coef, grad_weight)
+
+
+@kernel
+def add_log_prior(prior, position, gradient, work):
+    """The log-prior of a position; its gradient is added to that of the likelihood.
+
+    The latter is in `work` by coefficients, and in `gradient` by log-weights.
     """
     ard, shape, rate_prior, hypers = prior
-    coef, grad_coef, space, n_columns = work
-    n_vectors, n_experts = coef.shape[0], space[2].shape[0]
+    grad_coef, n_columns = work[1], work[3]
+    n_vectors, n_experts = grad_coef.shape[0], work[2][2].shape[0]
     n_coef = n_vectors * n_columns
     log_r = position[n_coef : n_coef + n_experts]
     log_rate = position[n_coef + n_experts : n_coef + n_experts + n_vectors]
     log_mass, log_scale = position[-2], position[-1]
-    for i in range(n_coef, position.shape[0]):
-        if not abs(position[i]) <= LOG_BOUND:
-            return -np.inf
-    for j in range(n_vectors):
-        for v in range(n_columns):
-            b = position[j * n_columns + v]
-            if not abs(b) < COEF_BOUND:
-                return -np.inf
-            coef[j, v] = b
     grad_r = gradient[n_coef : n_coef + n_experts]
-    total = value_and_gradient(rows, coef, log_r, space, grad_coef, grad_r)
+    total = 0.0
     # coefficients and rates
     for j in range(n_vectors):
         rate, slope = math.exp(log_rate[j]), 0.0
@@ -132,11 +147,59 @@ def log_posterior(rows, prior, position, gradient, work):
     return total
 
 
-def posterior_space(size: tuple[int, int, int], n_padded: int, width: int) -> tuple:
-    """Work space of `log_posterior`: padded coefficients and gradients, that of the gradient.
+@kernel
+def log_posterior(rows, prior, position, scratch, work):
+    """Log-density at a position; minus infinity far out.
 
-    `size` is (experts, layers, columns); `n_padded` counts padded columns, `width` rows of a block.
+    Parameters
+    ----------
+    rows : StickRows
+    prior : tuple
+        ``ard``, ``shape`` of the precisions (or the fixed precision), ``rate_prior`` (shape and
+        rate, zeros where rates are fixed), ``hypers`` (shape and rate of gamma_0, and of c_0).
+    position, scratch : array
+    work : tuple
+        See `posterior_space`.
+    """
+    coef, _, space, n_columns, _, _ = work
+    if not take_coefficients(position, coef, n_columns):
+        return -np.inf
+    n_coef = coef.shape[0] * n_columns
+    log_r = position[n_coef : n_coef + space[2].shape[0]]
+    total = log_likelihood(rows, coef, log_r, space)
+    return total + add_log_prior(prior, position, scratch, work)
+
+
+@kernel
+def force(rows, prior, position, gradient, work):
+    """Its gradient, to the precision that trajectories need; False far out.
+
+    Arguments are those of `log_posterior`.
+    """
+    coef, _, space, n_columns, _, _ = work
+    if not take_coefficients(position, coef, n_columns):
+        return False
+    n_coef = coef.shape[0] * n_columns
+    of_weights = slice(n_coef, n_coef + space[2].shape[0])
+    gradient_of_rows(rows, position[of_weights], work, gradient[of_weights])
+    add_log_prior(prior, position, gradient, work)
+    return True
+
+
+def posterior_space(size: tuple[int, int, int], n_padded: int, width: int) -> tuple:
+    """Work space of `log_posterior` and `force`.
+
+    Padded coefficients and gradients, space of the gradient, the number of columns, whether forces
+    are in single precision, space for that. `size` is (experts, layers, columns); `n_padded` counts
+    padded columns, `width` rows of a block.
     """
     n_experts, n_layers, n_columns = size
     padded = (n_experts * n_layers, n_padded)
-    return np.zeros(padded), np.zeros(padded), gradient_space(n_experts, n_layers, width), n_columns
+    space = gradient_space(n_experts, n_layers, width)
+    single_space = force_space(n_experts, n_layers, n_padded, width)
+    return np.zeros(padded), np.zeros(padded), space, n_columns, IN_SINGLE, single_space
+
+
+def in_single(work: tuple) -> bool:
+    """Whether forces are in single precision."""
+    return bool(work[4])

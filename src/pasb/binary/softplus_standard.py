@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Parameters
-from pasb.binary.softplus_gradient import value_and_gradient
+from pasb.binary.softplus_gradient import log_likelihood
 from pasb.binary.softplus_link import LOG_LEAST
-from pasb.binary.softplus_posterior import COEF_BOUND, LOG_BOUND, digamma
+from pasb.binary.softplus_posterior import COEF_BOUND, LOG_BOUND, digamma, gradient_of_rows
 from pasb.numerics.compiled import kernel
 
 # mypy: disable-error-code="call-arg"
@@ -61,10 +61,45 @@ def take_standard(
 
 
 @kernel
-def log_prior_and_likelihood(rows, prior, position, by_prior, by_rows, work):
-    """Log-prior and log-likelihood at a standard position, and a gradient of each.
+def take_standard_coefficients(prior, position, work):
+    """Coefficients of a standard position, padded, into `work`; whether it is within the bounds."""
+    rate_prior = prior[1]
+    coef, n_columns, n_experts = work[0], work[3], work[2][2].shape[0]
+    n_vectors = coef.shape[0]
+    first_rate = n_vectors * n_columns + n_experts
+    log_unit = -math.log(rate_prior[1]) if rate_prior[0] > 0.0 else 0.0
+    for i in range(n_vectors * n_columns, position.shape[0]):
+        if not abs(position[i]) <= LOG_BOUND:
+            return False
+    for j in range(n_vectors):
+        scale = math.exp(0.5 * (position[first_rate + j] + log_unit))
+        for v in range(n_columns):
+            b = position[j * n_columns + v] * scale
+            if not abs(b) < COEF_BOUND:
+                return False
+            coef[j, v] = b
+    return True
 
-    Minus infinity for both beyond the bounds of `pasb.binary.softplus_posterior`.
+
+@kernel
+def standard_likelihood(rows, prior, position, work):
+    """Log-likelihood at a standard position; minus infinity beyond the bounds.
+
+    Arguments are those of `log_prior_and_forces`.
+    """
+    if not take_standard_coefficients(prior, position, work):
+        return -np.inf
+    coef, space, n_columns = work[0], work[2], work[3]
+    n_coef = coef.shape[0] * n_columns
+    log_r = position[n_coef : n_coef + space[2].shape[0]]
+    return log_likelihood(rows, coef, log_r, space)
+
+
+@kernel
+def log_prior_and_forces(rows, prior, position, by_prior, by_rows, work):
+    """Log-prior at a standard position, its gradient and that of the log-likelihood.
+
+    Minus infinity beyond the bounds of `pasb.binary.softplus_posterior`.
 
     Parameters
     ----------
@@ -76,26 +111,17 @@ def log_prior_and_likelihood(rows, prior, position, by_prior, by_rows, work):
     work : tuple
         See `pasb.binary.softplus_posterior.posterior_space`.
     """
+    if not take_standard_coefficients(prior, position, work):
+        return -np.inf
     shape, rate_prior, hypers = prior
-    coef, grad_coef, space, n_columns = work
-    n_vectors, n_experts = coef.shape[0], space[2].shape[0]
+    grad_coef, n_columns, n_experts = work[1], work[3], work[2][2].shape[0]
+    n_vectors = grad_coef.shape[0]
     n_coef = n_vectors * n_columns
     first_rate = n_coef + n_experts
     sampled = rate_prior[0] > 0.0
     log_unit = -math.log(rate_prior[1]) if sampled else 0.0
-    for i in range(n_coef, position.shape[0]):
-        if not abs(position[i]) <= LOG_BOUND:
-            return -np.inf, -np.inf
-    for j in range(n_vectors):
-        scale = math.exp(0.5 * (position[first_rate + j] + log_unit))
-        for v in range(n_columns):
-            b = position[j * n_columns + v] * scale
-            if not abs(b) < COEF_BOUND:
-                return -np.inf, -np.inf
-            coef[j, v] = b
     log_r = position[n_coef:first_rate]
-    by_r = by_rows[n_coef:first_rate]
-    log_likelihood = value_and_gradient(rows, coef, log_r, space, grad_coef, by_r)
+    gradient_of_rows(rows, log_r, work, by_rows[n_coef:first_rate])
     total = 0.0
     # coefficients and rates
     for j in range(n_vectors):
@@ -131,4 +157,4 @@ def log_prior_and_likelihood(rows, prior, position, by_prior, by_rows, work):
     by_prior[-2] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
     by_prior[-1] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
     by_rows[-2] = by_rows[-1] = 0.0
-    return total, log_likelihood
+    return total

@@ -237,10 +237,10 @@ def judge(first, members, running, n_steps, terms, momentum, taken, energy, erro
     taken[b] += 1
     own[GRADIENTS] += 1.0
     error[b] = (-log_density - energy[b]) + kinetic
-    if outside or not error[b] < MOST_ERROR:
+    at_the_end = taken[b] == n_steps[members[b]]
+    if outside or math.isnan(error[b]) or (at_the_end and not error[b] < MOST_ERROR):
         own[DIVERGED] = 1.0
-        running[b] = 0
-    elif taken[b] == n_steps[members[b]]:
+    if at_the_end or own[DIVERGED] > 0.0:
         running[b] = 0
 
 

@@ -15,13 +15,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_posterior import posterior_space
 from pasb.binary.softplus_prior import MEAN_RATE_PRIOR, MOST_MEAN_RATE
 from pasb.binary.softplus_sampler import SoftplusSampler
-from pasb.binary.softplus_standard import log_prior_and_likelihood, standard_of
+from pasb.binary.softplus_standard import standard_likelihood, standard_of
 from pasb.binary.stick_rows import stick_rows
 from pasb.moves.move import Move, State
 from pasb.numerics.compiled import kernel
@@ -88,9 +87,5 @@ class Rescale(Move):
         shape, rate = MEAN_RATE_PRIOR
         total = -shape * log_mean - rate * inverse
         for rows, work, position in sticks:
-            gradients: NDArray[np.float64] = np.zeros((2, len(position)))
-            _, log_likelihood = log_prior_and_likelihood(
-                rows, prior, position, gradients[0], gradients[1], work
-            )
-            total += log_likelihood
+            total += standard_likelihood(rows, prior, position, work)
         return total

@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.binary_model import Keys, Parameters
-from pasb.binary.softplus_annealing import N_SCRATCH, leap, renew
+from pasb.binary.softplus_annealing import N_SCRATCH, leap, look_around, renew
 from pasb.binary.softplus_metric import Metric, metric_of
 from pasb.binary.softplus_plan import AnnealingPlan
 from pasb.binary.softplus_posterior import (
+    force,
+    in_single,
     log_posterior,
     position_of,
     posterior_space,
@@ -30,7 +32,7 @@ from pasb.binary.softplus_posterior import (
 )
 from pasb.binary.softplus_prior import ALL, draw_precisions
 from pasb.binary.softplus_sampler import SoftplusSampler
-from pasb.binary.softplus_standard import log_prior_and_likelihood, standard_of, take_standard
+from pasb.binary.softplus_standard import standard_of, take_standard
 from pasb.binary.stick_rows import StickRows, stick_rows
 from pasb.evidences.annealed import AnnealedEvidences
 from pasb.evidences.evidences import members
@@ -60,11 +62,14 @@ MOST_ERROR = 1000.0  # in energy: a trajectory with more has diverged
 
 @kernel
 def unwhitened(factors, rest, whitened, out):
-    """Turn a vector of whitened coordinates into one of coordinates."""
+    """Turn a vector of whitened coordinates into one of coordinates.
+
+    In the precision of the factors, as far as these go.
+    """
     n_blocks, n, _ = factors.shape
     for j in range(n_blocks):
         own = slice(j * n, (j + 1) * n)
-        out[own] = np.dot(factors[j], whitened[own])
+        out[own] = np.dot(factors[j], whitened[own].astype(factors.dtype))
     for i in range(rest.shape[0]):
         out[n_blocks * n + i] = rest[i] * whitened[n_blocks * n + i]
 
@@ -75,7 +80,7 @@ def whitened_gradient(factors, rest, gradient, out):
     n_blocks, n, _ = factors.shape
     for j in range(n_blocks):
         own = slice(j * n, (j + 1) * n)
-        out[own] = np.dot(factors[j].T, gradient[own])
+        out[own] = np.dot(factors[j].T, gradient[own].astype(factors.dtype))
     for i in range(rest.shape[0]):
         out[n_blocks * n + i] = rest[i] * gradient[n_blocks * n + i]
 
@@ -89,7 +94,7 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     rows, prior, work : tuple
         See `pasb.binary.softplus_posterior.log_posterior`.
     metric : tuple
-        ``factors`` and ``rest`` of a `Metric`.
+        ``factors`` and ``rest`` of a `Metric`; the factors may be in single precision.
     step : float
     key : uint64
         Of the stream: row 0 for decisions, the rows behind it for the momentum.
@@ -105,37 +110,39 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     moved, diverged : bool
     """
     factors, rest = metric
+    factors, rest = metric
     # unpacking an array would give rows of unknown stride, and compile what takes them twice
-    place, momentum, force = scratch[0], scratch[1], scratch[2]
+    place, momentum, push = scratch[0], scratch[1], scratch[2]
     gradient, velocity = scratch[3], scratch[4]
     n = position.shape[0]
     log_density = log_posterior(rows, prior, position, gradient, work)
     if log_density == -np.inf:
         return 0, 0.0, False, False  # beyond the bounds: it stays there
+    force(rows, prior, position, gradient, work)
     energy = -log_density
     for i in range(n):
         momentum[i], _ = normal(open_stream(key, np.int64(i + 1)))
         energy += 0.5 * momentum[i] ** 2
     place[:] = position
-    whitened_gradient(factors, rest, gradient, force)
+    whitened_gradient(factors, rest, gradient, push)
     u, stream = uniform(open_stream(key, np.int64(0)))
     n_steps = min(math.ceil(2.0 * u * LENGTH / step), MOST_STEPS)
     for s in range(n_steps):
         for i in range(n):
-            momentum[i] += 0.5 * step * force[i]
+            momentum[i] += 0.5 * step * push[i]
         unwhitened(factors, rest, momentum, velocity)
         for i in range(n):
             place[i] += step * velocity[i]
-        log_density = log_posterior(rows, prior, place, gradient, work)
-        if log_density == -np.inf:
+        if not force(rows, prior, place, gradient, work):
             return s + 2, 0.0, False, True
-        whitened_gradient(factors, rest, gradient, force)
-        error = -log_density - energy
+        whitened_gradient(factors, rest, gradient, push)
         for i in range(n):
-            momentum[i] += 0.5 * step * force[i]
-            error += 0.5 * momentum[i] ** 2
-        if not error < MOST_ERROR:
-            return s + 2, 0.0, False, True
+            momentum[i] += 0.5 * step * push[i]
+    error = -log_posterior(rows, prior, place, gradient, work) - energy
+    for i in range(n):
+        error += 0.5 * momentum[i] ** 2
+    if not error < MOST_ERROR:
+        return n_steps + 1, 0.0, False, True
     u, _ = uniform(stream)
     moved = math.log(u) < -error
     if moved:
@@ -149,8 +156,7 @@ def follow_standard(rows, prior, work, factor, step, key, scratch, position):
     place, momentum = scratch[0], scratch[1]
     place[:] = position
     logs = np.empty(2)
-    logs[0], logs[1] = log_prior_and_likelihood(rows, prior, place, scratch[2], scratch[3], work)
-    if logs[0] == -np.inf:
+    if not look_around(rows, prior, work, logs, scratch):
         return 0, 0.0, False
     renew(momentum, 1.0, key, 1)
     u, stream = uniform(open_stream(key, np.int64(0)))
@@ -302,7 +308,10 @@ class SoftplusTrajectory(Move):
         made_from = positions.tobytes() + roles.tobytes()
         known = self.metrics.get(category)
         if known is None or known[0] != made_from:
-            known = made_from, metric_of(on_stick, prior, positions, work)
+            found = metric_of(on_stick, prior, positions, work)
+            if in_single(work):
+                found = found._replace(factors=found.factors.astype(np.float32))
+            known = made_from, found
             self.metrics[category] = known
         return known[1]
 
