@@ -231,7 +231,7 @@ class TestTools:
 def by_hand(model, X):
     """Class probabilities under every draw, from `posterior_` and the raw table."""
     posterior = model.posterior_["posterior"]
-    split_class = posterior["split_class"].values
+    split_class = model.posterior_["constant_data"]["split_class"].values
     intercepts = posterior["intercept"].values.reshape(-1, len(split_class))
     coefs = posterior["coef"].values.reshape(*intercepts.shape, -1)
     order = posterior["order"].values.reshape(len(intercepts), -1)

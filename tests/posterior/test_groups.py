@@ -28,7 +28,7 @@ def tree(rows):
 def test_groups_and_numbers(tree, rows):
     model, found = tree
     X, y = rows
-    assert set(found.children) == {"posterior", "sample_stats", *ALL}
+    assert set(found.children) == {"posterior", "sample_stats", "constant_data", *ALL}
     place = np.searchsorted(model.classes_, y)
     p = model.sample_proba(X)[:, np.arange(len(y)), place].reshape(2, 60, -1)
     np.testing.assert_allclose(found["log_likelihood"]["y"], np.log(p), rtol=1e-9, atol=1e-15)

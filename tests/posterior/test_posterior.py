@@ -47,11 +47,14 @@ def fixed():
     return fit(order=["yew", "ash", "oak"])
 
 
+GROUPS = {"posterior", "sample_stats", "observed_data", "constant_data"}
+
+
 class TestTree:
     def test_groups_and_shapes(self, fitted):
         tree = fitted.posterior_
         assert isinstance(tree, xarray.DataTree)
-        assert set(tree.children) == {"posterior", "sample_stats", "observed_data"}
+        assert set(tree.children) == GROUPS
         posterior = tree["posterior"]
         assert posterior["coef"].dims == ("chain", "draw", "split", "feature")
         assert posterior["intercept"].shape == (N_CHAINS, N_DRAWS, posterior.sizes["split"])
@@ -88,7 +91,7 @@ class TestTree:
                 else:
                     assert np.isnan(found).all()
         shares = posterior["coef"].notnull().isel(feature=0).mean(("chain", "draw"))
-        np.testing.assert_allclose(shares, posterior["split_probability"])
+        np.testing.assert_allclose(shares, fitted.posterior_["constant_data"]["split_probability"])
         for name in ("probability", "order"):
             assert not posterior[name].isnull().any()
 
@@ -118,6 +121,16 @@ class TestTree:
 
 
 class TestArviz:
+    def test_all_that_was_drawn_in_one_table(self, fitted, fixed):
+        """As the guide of ArviZ begins: no variable may have a coordinate that others lack."""
+        import arviz_stats
+
+        for model in (fitted, fixed):
+            posterior = model.posterior_["posterior"]
+            table = arviz_stats.summary(model.posterior_)
+            sizes = [posterior[name][0, 0].size for name in posterior.data_vars]
+            assert len(table) == sum(sizes)
+
     def test_statistics(self, fitted):
         import arviz_stats
 
@@ -167,7 +180,7 @@ class TestExport:
         model = fit(Y=labels[np.arange(60) % 3], n_draws=5)
         model.export(tmp_path / "draws.nc")
         again = xarray.open_datatree(tmp_path / "draws.nc", engine="h5netcdf")
-        assert set(again.children) == {"posterior", "sample_stats", "observed_data"}
+        assert set(again.children) == GROUPS
         for name, values in model.posterior_["posterior"].data_vars.items():
             np.testing.assert_array_equal(again["posterior"][name].values, values.values)
         np.testing.assert_array_equal(again["posterior"]["category"].values, model.classes_)

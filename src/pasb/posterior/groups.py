@@ -37,6 +37,7 @@ def extra_groups(
     """The groups asked for, by name; see `PosteriorMixin.posterior_with`."""
     import xarray
 
+    from pasb.posterior.splits import Splits
     from pasb.posterior.tree import SAMPLED, posterior_dataset
 
     asked = [groups] if isinstance(groups, str) else list(groups)
@@ -77,7 +78,7 @@ def extra_groups(
     if {"prior", "prior_predictive"} & set(asked):
         before = replace(fitted, draws=prior_draws(fitted, inner, n_prior, rng))
         if "prior" in asked:
-            out["prior"] = posterior_dataset(before)
+            out["prior"] = posterior_dataset(before, Splits.of(before))
         if "prior_predictive" in asked:
             labels = predicted_categories(before, inner, rng)
             own_coords = {

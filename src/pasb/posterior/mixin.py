@@ -181,7 +181,8 @@ class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
         against the set of classes behind it, as in "a | b, c" (NaN in draws that have no such
         stick; sticks that are rarer than 1 % are in `draws_` only); ``order`` (the number of the
         class on each stick) and ``probability`` of some training rows. ``sample_stats`` holds the
-        log-likelihood of all rows (``log_likelihood_sum``) and the statistics of moves.
+        log-likelihood of all rows (``log_likelihood_sum``) and the statistics of moves,
+        ``constant_data`` the class of each split and the share of draws that make it.
         `posterior_with` adds groups that need rows; `posterior_of_order` has the draws of one
         order alone, without NaN. Judge convergence by ``probability`` and the log-likelihood,
         which mean the same in every order.

@@ -51,7 +51,8 @@ def tree_of_order(fitted: Fitted, order: Any, direction: Any) -> xarray.DataTree
             groups[name] = group = group.assign_coords(chain=chains)
         group.attrs |= said
     by_stick = Splits.of(alone).of_order(wanted, chosen_direction)
-    groups["posterior"] = groups["posterior"].isel(split=by_stick)
+    for name in ("posterior", "constant_data"):
+        groups[name] = groups[name].isel(split=by_stick)
     groups["sample_stats"]["draw_of_run"] = (("chain", "draw"), numbers)
     return type(tree).from_dict(groups)
 

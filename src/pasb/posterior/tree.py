@@ -26,7 +26,8 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
     import xarray
 
     draws, watched = fitted.draws, fitted.watched
-    posterior = posterior_dataset(fitted)
+    splits = Splits.of(fitted)
+    posterior = posterior_dataset(fitted, splits)
     stats = xarray.Dataset(
         {
             "log_likelihood_sum": (SAMPLED, draws.log_likelihood),
@@ -35,25 +36,48 @@ def posterior_tree(fitted: Fitted) -> xarray.DataTree:
         coords=_chains(fitted),
     )
     observed = xarray.Dataset({"y": (("row",), watched.category)}, coords={"row": watched.row})
-    for group in (posterior, stats, observed):
+    constant = _about_splits(fitted, splits)
+    for group in (posterior, stats, observed, constant):
         group.attrs = {
             "inference_library": "pasb",
             "inference_library_version": __version__,
             **{f"guard_{name}": count for name, count in draws.guards.items()},
         }
     return xarray.DataTree.from_dict(
-        {"posterior": posterior, "sample_stats": stats, "observed_data": observed}
+        {
+            "posterior": posterior,
+            "sample_stats": stats,
+            "observed_data": observed,
+            "constant_data": constant,
+        }
     )
 
 
-def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
+def _about_splits(fitted: Fitted, splits: Splits) -> xarray.Dataset:
+    """The class that each split takes, and how often it is made.
+
+    As coordinates of the posterior, which some of its variables would not have, they would keep
+    ArviZ from putting all variables into one table.
+    """
+    import xarray
+
+    kept = splits.kept(len(fitted.classes))
+    each = splits.each[:kept]
+    return xarray.Dataset(
+        {
+            "split_class": ("split", fitted.classes[[split.category for split in each]]),
+            "split_probability": ("split", splits.share[:kept]),
+        },
+        coords={"split": [split.label(fitted) for split in each]},
+    )
+
+
+def posterior_dataset(fitted: Fitted, splits: Splits) -> xarray.Dataset:
     """Parameters, orders and probabilities of the watched rows, with names."""
     import xarray
 
     draws, watched = fitted.draws, fitted.watched
-    splits = Splits.of(fitted)
-    kept = splits.kept(len(fitted.classes))
-    each = splits.each[:kept]
+    each = splits.each[: splits.kept(len(fitted.classes))]
     whole = xarray.Dataset(
         {
             **parameters_by_name(fitted, splits),
@@ -64,8 +88,6 @@ def posterior_dataset(fitted: Fitted) -> xarray.Dataset:
             **_chains(fitted),
             "category": fitted.classes,
             "split": [split.label(fitted) for split in each],
-            "split_class": ("split", fitted.classes[[split.category for split in each]]),
-            "split_probability": ("split", splits.share[:kept]),
             "feature": fitted.feature_names,
             "stick": np.arange(1, len(fitted.classes) + 1),
             "row": watched.row,
