@@ -74,7 +74,11 @@ def test_directions_are_averaged(softplus):
 @pytest.mark.statistical(level=1e-7)
 @pytest.mark.parametrize("name", ["wine", "iris"])
 def test_fits_without_the_row(name):
-    """Importance sampling and refits agree within their Monte Carlo error, row by row."""
+    """Importance sampling and refits agree within their Monte Carlo error, row by row.
+
+    Where Pareto k is above 0.5 the weights have no variance, so there is no such error; those rows
+    are in `test_fits_without_rows_of_heavier_weights`.
+    """
     X, y = table(name, 4)
     model = StickLogisticClassifier(
         **SHORT | {"n_draws": 1000, "precision_rate": 8.0, "scale": None}
@@ -99,6 +103,27 @@ def test_fits_without_the_row(name):
     z = np.array(gaps) / np.array(errors)
     assert np.abs(z).max() < 6.5  # 24 rows; effective sizes are estimates
     assert np.abs(gaps).max() > 0
+
+
+def test_fits_without_rows_of_heavier_weights():
+    """Rows that are still trusted, with Pareto k above 0.5: most of the cost is found.
+
+    No level: with 2000 draws the largest of 13 gaps was a fourth of what leaving the row out costs.
+    """
+    X, y = table("wine", 4)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    how = {"n_draws": 1000, "precision_rate": 8.0, "scale": None}
+    model = StickLogisticClassifier(**SHORT | how).fit(X, y)
+    loo = model.loo(X, y, warn=False)
+    rows = np.flatnonzero((loo.pareto_k >= 0.5) & (loo.pareto_k < loo.good_k))[:4]
+    assert len(rows) > 0
+    for row in rows:
+        kept = np.arange(len(y)) != row
+        own = clone(model).fit(X, y, sample_weight=kept.astype(float))
+        place = np.searchsorted(model.classes_, y[row])
+        p = own.predict_proba(X[row : row + 1])[0, place]
+        cost = loo.log_density[row] - np.log(p)
+        assert abs(loo.elpd_of_row[row] - np.log(p)) < 0.6 * cost + 0.1
 
 
 def test_refits_replace_bad_rows(logistic, monkeypatch):
