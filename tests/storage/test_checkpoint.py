@@ -1,14 +1,10 @@
-"""A checkpoint folder survives what a long run meets: kills, damage, full disks, other runs."""
+"""A checkpoint folder: what it gives back, which runs it refuses, and how it is used wrongly."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import warnings
 from dataclasses import replace
@@ -16,72 +12,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.storage.checkpoint_folders import (
+    FINGERPRINT,
+    check,
+    cut,
+    draws_of,
+    fill,
+    flip,
+    load,
+    names,
+    quiet_load,
+    segment,
+    state_of,
+)
 
 from pasb.errors import CheckpointError
-from pasb.storage import file_format, store, whole_file
+from pasb.storage import file_format, store
 from pasb.storage.checkpoint import Checkpoint, Saved
 from pasb.storage.whole_file import is_temporary, temporary_name
-
-FINGERPRINT = {"seed": 7, "n_warmup": 100, "data_sha256": "ab" * 32, "model": {"kind": "logistic"}}
-
-
-def draws_of(first: int, last: int) -> dict[str, np.ndarray]:
-    numbers = np.arange(first, last)
-    return {"beta": np.stack([numbers, -numbers], axis=1).astype(float), "order": numbers}
-
-
-def state_of(sweep: int) -> dict[str, np.ndarray]:
-    return {"beta": np.full(2, float(sweep)), "rng": np.array([sweep, 2**63], dtype=np.uint64)}
-
-
-def fill(folder, segments: int = 4, warmup: int = 2, chain: int = 0) -> None:
-    """Write warm-up and then segments of five draws each, ten sweeps apart."""
-    with Checkpoint.open(folder, FINGERPRINT) as checkpoint:
-        checkpoint.load(chain)
-        for step in range(1, warmup + 1):
-            checkpoint.append(chain, 10 * step, state_of(10 * step), draws_of(0, 0))
-        for step in range(segments):
-            sweep = 10 * (warmup + step + 1)
-            checkpoint.append(chain, sweep, state_of(sweep), draws_of(5 * step, 5 * step + 5))
-
-
-def load(folder, chain: int = 0) -> Saved | None:
-    with Checkpoint.open(folder, FINGERPRINT) as checkpoint:
-        return checkpoint.load(chain)
-
-
-def quiet_load(folder, chain: int = 0) -> Saved | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return load(folder, chain)
-
-
-def check(saved: Saved | None, sweep: int, n_draws: int) -> None:
-    assert saved is not None
-    assert saved.sweep == sweep
-    for got, expected in [(saved.state, state_of(sweep)), (saved.draws, draws_of(0, n_draws))]:
-        assert got.keys() == expected.keys()
-        for name, array in expected.items():
-            np.testing.assert_array_equal(got[name], array, strict=True)
-
-
-def names(folder, chain: int = 0) -> list[str]:
-    return sorted(os.listdir(Path(folder, f"chain-{chain:04d}")))
-
-
-def segment(folder, index: int, chain: int = 0) -> Path:
-    return Path(folder, f"chain-{chain:04d}", f"{index:08d}.pasb")
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-30])
-
-
-def flip(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    data[40] ^= 4  # inside the first array
-    path.write_bytes(data)
-
 
 # ---------------------------------------------------------------- round trips
 
@@ -94,7 +42,7 @@ def test_round_trip(tmp_path):
     assert quiet_load(folder, 1) is None
 
 
-def test_goes_on_where_it_ended(tmp_path):
+def test_continues_where_it_ended(tmp_path):
     fill(tmp_path, segments=2)
     with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
         check(checkpoint.load(0), 40, 10)
@@ -341,120 +289,6 @@ def test_the_remains_of_a_killed_start_are_no_obstacle(tmp_path):
     assert not [path for path in tmp_path.rglob("*") if is_temporary(path.name)]
 
 
-# ---------------------------------------------------------------- damaged segments
-
-
-@pytest.mark.parametrize("damage", [cut, flip, lambda path: path.write_bytes(b"")])
-def test_damaged_last_segment(tmp_path, damage):
-    fill(tmp_path)
-    damage(segment(tmp_path, 4))
-    with pytest.warns(RuntimeWarning, match="Lost: an unknown number of draws") as caught:
-        check(load(tmp_path), 50, 15)
-    assert "00000004.pasb" in str(caught[0].message)
-    assert "The chain continues after sweep 50, with 15 draws" in str(caught[0].message)
-    assert "00000004.pasb.damaged" in names(tmp_path)
-    check(quiet_load(tmp_path), 50, 15)
-
-
-@pytest.mark.parametrize("damage", [cut, flip, Path.unlink])
-def test_damage_or_a_gap_in_the_middle(tmp_path, damage):
-    fill(tmp_path)
-    kept = segment(tmp_path, 4).read_bytes()
-    damage(segment(tmp_path, 2))
-    with pytest.warns(RuntimeWarning, match="Lost: 15 draws"):
-        check(load(tmp_path), 30, 5)
-    aside = [name for name in names(tmp_path) if name.endswith(".damaged")]
-    assert aside == [
-        f"0000000{index}.pasb.damaged" for index in (2, 3, 4) if damage != Path.unlink or index > 2
-    ]
-    assert segment(tmp_path, 4).with_name("00000004.pasb.damaged").read_bytes() == kept
-    check(quiet_load(tmp_path), 30, 5)
-
-
-def test_the_run_continues_after_damage(tmp_path):
-    for _ in range(3):  # what is set aside never overwrites what was set aside before
-        fill(tmp_path, segments=0, warmup=0)
-        with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
-            saved = checkpoint.load(0)
-            if saved is None:
-                checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
-            checkpoint.append(0, 20, state_of(20), draws_of(5, 10))
-        flip(segment(tmp_path, 1))
-        with pytest.warns(RuntimeWarning, match="is damaged"):
-            check(load(tmp_path), 10, 5)
-    assert names(tmp_path) == [
-        "00000000.pasb",
-        "00000001.pasb.2.damaged",
-        "00000001.pasb.3.damaged",
-        "00000001.pasb.damaged",
-    ]
-
-
-def test_two_damaged_segments_count_at_least(tmp_path):
-    fill(tmp_path)
-    cut(segment(tmp_path, 2))
-    cut(segment(tmp_path, 4))
-    with pytest.warns(RuntimeWarning, match="Lost: at least 10 draws"):
-        check(load(tmp_path), 30, 5)
-
-
-def test_all_damaged(tmp_path):
-    fill(tmp_path)
-    for index in range(5):
-        flip(segment(tmp_path, index))
-    with pytest.warns(RuntimeWarning, match=r"and 2 more\..* continues from its beginning, with 0"):
-        assert load(tmp_path) is None
-    with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
-        assert checkpoint.load(0) is None
-        checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
-    check(quiet_load(tmp_path), 10, 5)
-
-
-def test_lost_warmup_costs_no_draws(tmp_path):
-    """A later segment holds the later state, and no draw is missing before it."""
-    fill(tmp_path)
-    flip(segment(tmp_path, 0))
-    with pytest.warns(RuntimeWarning, match="Lost: no draws"):
-        check(load(tmp_path), 60, 20)
-    check(quiet_load(tmp_path), 60, 20)
-
-
-def test_other_chains_are_untouched(tmp_path):
-    fill(tmp_path, chain=0)
-    fill(tmp_path, chain=1)
-    cut(segment(tmp_path, 1, chain=0))
-    check(quiet_load(tmp_path, 1), 60, 20)
-
-
-def test_segments_of_another_run_or_chain(tmp_path):
-    fill(tmp_path / "a", segments=2)
-    fill(tmp_path / "a", segments=1, chain=1)
-    with Checkpoint.open(tmp_path / "b", FINGERPRINT | {"seed": 8}) as checkpoint:
-        checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
-    for foreign in (segment(tmp_path / "b", 0), segment(tmp_path / "a", 1, chain=1)):
-        segment(tmp_path / "a", 3).write_bytes(foreign.read_bytes())
-        with pytest.warns(RuntimeWarning, match="belongs to another run or chain"):
-            check(load(tmp_path / "a"), 40, 10)
-
-
-def test_a_sound_file_with_senseless_content(tmp_path):
-    fill(tmp_path, segments=1)
-    meta, arrays = store.read(segment(tmp_path, 1), "checkpoint")
-    after = meta | {"draws_before": 5}
-    cases = [
-        (after | {"sweep": "many"}, arrays, "no valid sweep"),
-        (after | {"n_draws": 4}, arrays, "does not hold the draws that it claims"),
-        (after, arrays | {"other.x": np.zeros(2)}, r"unknown array 'other\.x'"),
-        (after | {"sweep": 1}, arrays, "sweep 1 comes before sweep 30"),
-        (after, {"draws.order": np.arange(5)}, "differ in names, dtypes or shapes"),
-        (after, {"draws.order": np.array(5)}, "must have the draw as the first axis"),
-    ]
-    for changed_meta, changed_arrays, message in cases:
-        store.write(segment(tmp_path, 2), "checkpoint", changed_meta, changed_arrays)
-        with pytest.warns(RuntimeWarning, match=message):
-            check(load(tmp_path), 30, 5)
-
-
 # ---------------------------------------------------------------- misuse
 
 
@@ -498,193 +332,3 @@ def test_closed(tmp_path):
     for call in (lambda: checkpoint.load(0), lambda: checkpoint.append(0, 1, {}, {})):
         with pytest.raises(CheckpointError, match="is closed"):
             call()
-
-
-# ---------------------------------------------------------------- no room
-
-
-@pytest.mark.parametrize("call", ["replace", "fsync", "mkdir"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
-def test_a_failed_append_can_be_repeated(tmp_path, monkeypatch, call, number):
-    def failing(*args, **kwargs):
-        raise OSError(number, os.strerror(number))
-
-    with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
-        checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
-        chain = 1 if call == "mkdir" else 0  # chain 1 has no folder yet
-        monkeypatch.setattr(os, call, failing)
-        with pytest.raises(CheckpointError, match="could not be saved at sweep 20") as caught:
-            checkpoint.append(chain, 20, state_of(20), draws_of(5 - 5 * chain, 10))
-        monkeypatch.undo()
-        assert isinstance(caught.value.__cause__, OSError)
-        assert caught.value.__cause__.errno == number
-        assert names(tmp_path) == ["00000000.pasb"]
-        check(checkpoint.load(0), 10, 5)
-        checkpoint.append(chain, 30, state_of(30), draws_of(5 - 5 * chain, 15))
-    check(quiet_load(tmp_path, chain), 30, 15)
-
-
-def test_an_interrupt_just_after_the_file_is_there(tmp_path, monkeypatch):
-    """The caller cannot know that the draws are safe, and passes them again: none is doubled."""
-
-    def interrupt(folder):
-        raise KeyboardInterrupt
-
-    fill(tmp_path, segments=1)
-    with Checkpoint.open(tmp_path, FINGERPRINT) as checkpoint:
-        checkpoint.load(0)
-        monkeypatch.setattr(whole_file, "sync_folder", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            checkpoint.append(0, 40, state_of(40), draws_of(5, 10))
-        monkeypatch.undo()
-        checkpoint.append(0, 50, state_of(50), draws_of(5, 15))
-    check(quiet_load(tmp_path), 50, 15)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs limits on file sizes")
-def test_no_room_for_real(tmp_path):
-    """A limit on the size of files takes the place of a full disk."""
-    script = (
-        "import resource, sys, numpy as np\n"
-        "from pasb.storage.checkpoint import Checkpoint\n"
-        "from pasb.errors import CheckpointError\n"
-        "with Checkpoint.open(sys.argv[1], {'seed': 1}) as checkpoint:\n"
-        "    checkpoint.append(0, 1, {}, {'a': np.ones((10, 10))})\n"
-        "    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))\n"
-        "    try:\n"
-        "        checkpoint.append(0, 2, {}, {'a': np.ones((1000, 10))})\n"
-        "    except CheckpointError as error:\n"
-        "        print(error.__cause__.errno)\n"
-        "    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))\n"
-        "    checkpoint.append(0, 3, {}, {'a': np.ones((1500, 10))})\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == [str(errno.EFBIG)]
-    with Checkpoint.open(tmp_path, {"seed": 1}) as checkpoint:
-        saved = checkpoint.load(0)
-    assert (saved.sweep, saved.draws["a"].shape) == (3, (1510, 10))
-
-
-def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
-    def failing(*args, **kwargs):
-        raise OSError(errno.EROFS, "Read-only file system")
-
-    monkeypatch.setattr(os, "replace", failing)
-    with pytest.raises(CheckpointError, match=r"cannot be written: .*Read-only file system"):
-        Checkpoint.open(tmp_path / "f", FINGERPRINT)
-    monkeypatch.undo()
-    fill(tmp_path / "f")  # the failure left neither a lock nor a half-made folder
-
-
-# ---------------------------------------------------------------- the lock
-
-HOLDER = (
-    "import sys, time\n"
-    "from pasb.storage.checkpoint import Checkpoint\n"
-    "checkpoint = Checkpoint.open(sys.argv[1], {'seed': 7})\n"
-    "print('open', flush=True)\n"
-    "sys.stdin.read()\n"
-    "checkpoint.close()\n"
-)
-
-
-@pytest.fixture
-def holder(tmp_path):
-    """Start another process that has the folder open."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "open\n"
-    yield process
-    process.kill()
-    process.communicate()
-
-
-def test_two_runs_in_one_process(tmp_path):
-    with Checkpoint.open(tmp_path, FINGERPRINT):
-        with pytest.raises(CheckpointError, match=f"another run is using .*process {os.getpid()}"):
-            Checkpoint.open(tmp_path, FINGERPRINT)
-        # The refusal must not have released the lock of the first.
-        with pytest.raises(CheckpointError, match="another run is using"):
-            Checkpoint.open(tmp_path, FINGERPRINT)
-    Checkpoint.open(tmp_path, FINGERPRINT).close()
-
-
-def test_two_processes(tmp_path, holder):
-    with pytest.raises(CheckpointError, match=f"another run is using .*process {holder.pid} on"):
-        Checkpoint.open(tmp_path, {"seed": 7})
-    assert Checkpoint.peek(tmp_path) == {"seed": 7}  # looking is allowed
-    holder.communicate("")
-    assert holder.returncode == 0
-    Checkpoint.open(tmp_path, {"seed": 7}).close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
-def test_the_lock_ends_with_its_process(tmp_path, holder):
-    holder.send_signal(signal.SIGKILL)
-    holder.wait()
-    Checkpoint.open(tmp_path, {"seed": 7}).close()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="needs flock")
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks(tmp_path, monkeypatch, number):
-    def unsupported(*args):
-        raise OSError(number, os.strerror(number))
-
-    import fcntl
-
-    monkeypatch.setattr(fcntl, "flock", unsupported)
-    with pytest.warns(RuntimeWarning, match="cannot be locked on this file system") as caught:
-        checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
-    assert caught[0].filename == __file__
-    checkpoint.append(0, 10, state_of(10), draws_of(0, 5))
-    checkpoint.close()
-
-
-def test_the_lock_may_be_released_in_another_thread(tmp_path):
-    checkpoint = Checkpoint.open(tmp_path, FINGERPRINT)
-    thread = threading.Thread(target=checkpoint.close)
-    thread.start()
-    thread.join()
-    Checkpoint.open(tmp_path, FINGERPRINT).close()
-
-
-FORKING = """
-import os, signal, sys, time
-from pasb.storage.checkpoint import Checkpoint
-checkpoint = Checkpoint.open(sys.argv[1], {"seed": 7})
-child = os.fork()
-if child == 0:
-    os.close(1)
-    time.sleep(60)
-    os._exit(0)
-print(child, flush=True)
-if sys.argv[2] == "closed":
-    checkpoint.close()
-else:
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("end", ["closed", "killed"])
-def test_a_forked_process_does_not_keep_the_lock(tmp_path, end):
-    command = [sys.executable, "-c", FORKING, str(tmp_path), end]
-    child = int(subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout)
-    try:
-        os.kill(child, 0)  # it is alive
-        Checkpoint.open(tmp_path, {"seed": 7}).close()
-    finally:
-        os.kill(child, signal.SIGKILL)
-
-
-def test_an_exception_releases_the_lock(tmp_path):
-    with pytest.raises(KeyboardInterrupt), Checkpoint.open(tmp_path, FINGERPRINT):
-        raise KeyboardInterrupt
-    Checkpoint.open(tmp_path, FINGERPRINT).close()
