@@ -37,7 +37,9 @@ def means_of_chains(model: SoftplusClassifier, X: np.ndarray) -> list[np.ndarray
     return [np.array(each)[fitted.draws.of_direction(name)] for name in fitted.directions]
 
 
-def of_set(name: str, n_chains: int, n_warmup: int | str, n_draws: int | str) -> dict[str, dict[str, float]]:
+def of_set(
+    name: str, n_chains: int, n_warmup: int | str, n_draws: int | str
+) -> dict[str, dict[str, float]]:
     part = datasets.load(name).partition(0)
     model = SoftplusClassifier(
         n_chains=n_chains, n_warmup=n_warmup, n_draws=n_draws, random_state=0, progress=False

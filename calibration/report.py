@@ -56,7 +56,8 @@ GEWEKE = """
 The last column is another test of the same scenarios, `pasb.testing`'s joint-distribution test
 (Geweke 2004; Gandy and Scott 2020): functions of parameters and data before and after {n_sweeps}
 sweeps, from {low} to {high} times; z is the largest deviation of all, in standard errors. (It is
-not made with random availability.) The least p-value, corrected for their number, is {least_p:.2g}; one below {limit:.0e} fails.
+not made with random availability.) The least p-value, corrected for their number, is {least_p:.2g};
+one below {limit:.0e} fails.
 """
 
 MISTAKES = """## Mistakes that must be found
