@@ -138,7 +138,8 @@ def fit_table(
         return
     if settings.storage is not None:
         raise UsageError(f"--storage is for Parquet with --engine {', '.join(BLOCKWISE)}")
-    table, labels, notes, encoder, X = training_table(path, target, columns)
+    table, labels, notes, encoder, coded = training_table(path, target, columns)
+    X: Any = coded
     if settings.seed is None and settings.checkpoint is None:  # which may hold a seed
         settings = replace(settings, seed=seed_of(None, None))
     train, held_out = _split(labels, test, settings.seed)

@@ -64,7 +64,8 @@ def report_file(
             rows, target = _labelled(data, parts, target, encoding)
         if train is not None:
             learned, _ = _labelled(train, parts, target, encoding)
-        told = {"data": data, "target": target, "train": train, "title": title, "out": out}
+        told: dict[str, object] = {"data": data, "target": target, "train": train}
+        told |= {"title": title, "out": out}
         told |= {} if interval == INTERVAL else {"interval": interval}
         told |= {} if encoding == ENCODING else {"encoding": encoding}
         report = ModelReport(

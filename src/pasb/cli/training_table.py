@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,7 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
         unlabelled = np.zeros(len(labels), dtype=bool)
     check_labels(labels, unlabelled, target, problems)
     encoder = options.encoder(ids)
-    coded = None
+    coded: Any = None  # a data frame, as the encoder gives it here
     try:
         coded = encoder.fit_transform(table)
     except TableError as error:

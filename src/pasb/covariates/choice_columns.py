@@ -80,7 +80,7 @@ class ChoiceColumns:
         return self.frame[column]
 
 
-def list_of_names(names: str | Sequence[str]) -> list[str]:
+def list_of_names(names: str | Iterable[str]) -> list[str]:
     """Names of columns; a text is one name, not its letters."""
     return [names] if isinstance(names, str) else [str(name) for name in names]
 

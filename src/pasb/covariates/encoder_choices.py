@@ -31,7 +31,7 @@ def choices_of(parameters: Mapping[str, Any]) -> Choices:
             continue
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
             raise ValueError(f"{name} must be a positive integer; got {value!r}")
-    lists = {
+    lists: dict[str, Any] = {
         name: _columns(name, parameters[name])
         for name in ("categorical", "numeric", "drop", "ids", "keep_id")
     }
