@@ -119,7 +119,7 @@ def test_a_cluster_by_its_address(run):
         ("table.parquet", ["--test", "0.3"], "--test needs the whole table"),
         ("table.parquet", ["--categorical", "a"], "--categorical and --keep-id"),
         ("table.parquet", ["--drop", "d"], "'d'"),
-        ("table.parquet", ["--model", "softplus"], "logistic and robit"),
+        ("table.parquet", ["--model", "stacked"], "must be a str among"),
         (".", ["--test", "0.3", "--engine", "cpu"], "several files are read in blocks"),
         (".", ["--model", "svm"], "use one file"),
         ("none/*.parquet", [], "no Parquet file"),
@@ -132,3 +132,17 @@ def test_what_needs_memory_is_refused(run, name, options, words):
     result = fit(run, name, "--engine", "blocks", *options)  # the last --engine counts
     assert result.exit_code != 0
     assert words in " ".join(result.output.split())
+
+
+def test_softplus_models(run):
+    options = ["--model", "softplus", "--experts", "1", "--layers", "1", "--draws", "2"]
+    result = fit(run, "table.parquet", "--engine", "blocks", *options)
+    assert result.exit_code == 0, result.output
+    assert "read block by block" in result.output
+    fitted = pasb.load("model.pasb")
+    assert (fitted.engine, fitted.n_experts) == ("blocks", 1)
+    settings = {"n_draws": 2, "n_warmup": 4, "n_chains": 2, "random_state": 1, "progress": False}
+    same = pasb.SoftplusClassifier(engine="blocks", n_experts=1, n_layers=1, **settings)
+    with pytest.warns(pasb.ConvergenceWarning):
+        same.fit("table.parquet", "kind")
+    assert np.array_equal(coef(), same.draws_.parameters["coef"])

@@ -108,7 +108,7 @@ def fit(
         str | None,
         typer.Option(
             help="cpu; cuda for an NVIDIA GPU (not svm); blocks for Parquet larger than memory "
-            "(logistic, robit), which is the default there; dask, or the address of its scheduler."
+            "(not svm, stacked), the default there; dask, or the address of its scheduler."
         ),
     ] = None,
     storage: Annotated[

@@ -19,7 +19,7 @@ from pasb.covariates.tables import Problems as TableProblems
 from pasb.covariates.tables import TableError, need_columns
 from pasb.engines.row_blocks import RowBlocks
 
-LINEAR = ("logistic", "robit")
+IN_BLOCKS = ("logistic", "robit", "softplus")
 BLOCKWISE = "blocks", "cuda", "dask"  # engines that leave rows where they are
 A_FEW_ROWS = 10_000  # by which a model is judged
 
@@ -28,11 +28,11 @@ def reads_in_blocks(path: Path, model: str, engine: str | None) -> bool:
     """Whether a table is fitted block by block: asked for, in many files, or too large."""
     asked = engine is not None and engine != "cpu" and (engine != "cuda" or is_many(path))
     asked = asked or (engine is None and is_many(path))
-    if not is_parquet(path) or model not in LINEAR:
+    if not is_parquet(path) or model not in IN_BLOCKS:
         if asked or is_many(path):
             raise UsageError(
-                f"{path} with --engine {engine or 'blocks'}: only Parquet, and --model logistic "
-                "and robit, are read in blocks; use one file, and --engine cpu"
+                f"{path} with --engine {engine or 'blocks'}: only Parquet, and --model logistic, "
+                "robit and softplus, are read in blocks; use one file, and --engine cpu"
             )
         return False
     if is_many(path) and engine == "cpu":
