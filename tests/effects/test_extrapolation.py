@@ -75,3 +75,14 @@ def test_rows_without_weight_are_no_rows_of_the_fit():
     weights = (np.arange(len(X)) > 0).astype(float)
     model = StickLogisticClassifier(**SHORT).fit(far, DATA.y, sample_weight=weights)
     assert model.fitted_.ranges["petal_length"] == pytest.approx((1.0, 6.9))
+
+
+def test_rows_in_blocks_have_the_same_ranges():
+    weights = (np.arange(len(X)) > 0).astype(float)
+    rows = X.to_numpy(), DATA.y, weights
+    blocks, plain = (
+        StickLogisticClassifier(engine=engine, **SHORT).fit(*rows) for engine in ("blocks", "cpu")
+    )
+    assert blocks.fitted_.ranges.keys() == plain.fitted_.ranges.keys()
+    for name, ends in plain.fitted_.ranges.items():
+        np.testing.assert_array_equal(blocks.fitted_.ranges[name], ends)
