@@ -103,7 +103,7 @@ def _joined(batches: list[Any], piece: ParquetPiece) -> Raw:
 
 
 class _Loader:
-    """Loads pieces by their number, and goes on where the last one ended."""
+    """Loads pieces by their number, and continues where the last one ended."""
 
     def __init__(self, source: ParquetSource):
         self.source = source
