@@ -10,12 +10,16 @@ import numpy as np
 
 def native_frame(columns: dict[str, Any], library: str) -> Any:
     """A data frame of pandas or polars, by the name of the library."""
-    import narwhals
-
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     for name, values in arrays.items():
         if values.dtype.kind in "iu" and values.itemsize < 8:
             arrays[name] = values.astype(np.int64)  # as from Python's integers
+    if library == "pandas":  # directly, which takes three quarters of the time for one row
+        import pandas as pd
+
+        return pd.DataFrame(arrays)
+    import narwhals
+
     return narwhals.from_dict(arrays, backend=library).to_native()  # type: ignore[arg-type]
 
 
