@@ -10,10 +10,10 @@ from calibration.geweke import deviation
 from calibration.parted_rows import parted
 from scipy.stats import norm
 
-from pasb.binary import Softplus
+from pasb.binary import Softplus, softplus_posterior
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus_metric import metric_of
-from pasb.binary.softplus_posterior import log_posterior, position_of, posterior_space
+from pasb.binary.softplus_posterior import force, log_posterior, position_of, posterior_space
 from pasb.binary.stick_rows import stick_rows
 from pasb.engines.parted_softplus import PartedSoftplus
 from pasb.engines.threads import ThreadEngine
@@ -116,11 +116,13 @@ def sticks_and_position(name, seed):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_densities_and_metrics_are_those_of_rows_in_memory(name, seed):
+def test_densities_and_metrics_are_those_of_rows_in_memory(name, seed, monkeypatch):
+    monkeypatch.setattr(softplus_posterior, "IN_SINGLE", False)
     rows, size, roles, prior, position = sticks_and_position(name, seed)
     on_stick, expected = stick_rows(rows, roles), np.zeros(len(position))
     work = posterior_space(size, *on_stick.blocks.shape[1:])
-    value = log_posterior(on_stick, prior, position, expected, work)
+    value = log_posterior(on_stick, prior, position, np.zeros(len(position)), work)
+    assert force(on_stick, prior, position, expected, work)
     density, elsewhere = Density(size), parted(rows, 3)
     ask = softplus_ask(elsewhere.row_sums)
     found, gradient = answered_by(ask, density.at(roles, prior, position))

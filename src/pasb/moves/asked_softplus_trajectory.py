@@ -71,7 +71,7 @@ class Density:
     ) -> Asking[tuple[float, NDArray[np.float64]]]:
         """One request; none, and minus infinity, beyond the bounds."""
         gradient = np.zeros(len(position))
-        # without rows the posterior is the prior
+        # without rows the posterior is the prior; in the work space, gradients of rows stay zero
         value = log_posterior(self.no_rows, prior, position, gradient, self.work)
         if value == -math.inf:
             return value, gradient
