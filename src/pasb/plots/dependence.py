@@ -87,13 +87,14 @@ def effects(
     figure, grid = canvas.panels(ax, figure, (1, len(panels)), size, sharey=True)
     axes = grid[0]
     palette = style.colours(len(rows.fitted.classes))
+    names, levels = style.shortened(rows.fitted.classes, 18), _texts(panels)
     for k, own in enumerate(axes):
         for c, label in enumerate(shown):
             place = rows.fitted.classes.tolist().index(label)
             lines = [numbers[name][:, k, c] for name in ("estimate", "lower", "upper")]
-            _draw(own, values, lines, str(label), palette[place], place, c - (len(shown) - 1) / 2)
+            _draw(own, values, lines, names[place], palette[place], place, c - (len(shown) - 1) / 2)
         _dress(own, rows, variable, values)
-        text = "All rows" if by is None else f"{style.pretty([by])[0]} = {_text(panels[k])}"
+        text = "All rows" if by is None else f"{style.pretty([by])[0]} = {levels[k]}"
         style.title(own, text, f"average over {len(some):,} rows" if k == 0 else " ")
     axes[0].set_ylabel("class probability", fontsize=style.LABEL, color=style.INK)
     axes[-1].legend(
@@ -154,10 +155,9 @@ def _draw(
     off: float,
 ) -> None:
     estimate, lower, upper = lines
-    name = style.shortened(label, 18)
     if len(values) > 3 and not isinstance(values[0], str):
         ax.fill_between(values, lower, upper, color=colour, alpha=0.22, linewidth=0)
-        ax.plot(values, estimate, color=colour, linewidth=1.8, label=name)
+        ax.plot(values, estimate, color=colour, linewidth=1.8, label=label)
         return
     at = np.arange(len(values)) + 0.12 * off
     ax.vlines(at, lower, upper, color=colour, linewidth=1.6)
@@ -169,7 +169,7 @@ def _draw(
         edgecolors=colour,
         marker=style.marker(place),
         zorder=3,
-        label=name,
+        label=label,
     )
 
 
@@ -179,12 +179,13 @@ def _dress(ax: Axes, rows: Any, variable: str, values: list[Any]) -> None:
         ticks = np.unique(np.quantile(column, np.linspace(0, 1, 60)))
         ax.plot(ticks, np.full(len(ticks), -0.015), "|", color=style.SOFT, markersize=5)
     else:
-        ax.set_xticks(range(len(values)), [_text(value) for value in values])
+        ax.set_xticks(range(len(values)), _texts(values))
         ax.set_xlim(-0.5, len(values) - 0.5)
     ax.set_ylim(-0.03, 1.03)
     ax.set_xlabel(style.pretty([variable])[0], fontsize=style.LABEL, color=style.INK)
     style.tidy(ax, grid="y")
 
 
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else style.shortened(value, 14)
+def _texts(values: list[Any]) -> list[str]:
+    texts = [f"{value:g}" if isinstance(value, float) else value for value in values]
+    return style.shortened(texts, 14)

@@ -89,7 +89,7 @@ def experts(
     n_sticks = min(sticks, len(order) - 1)
     size = 1.2 + 3.3 * n_sticks, 4.0
     figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharex=True, sharey=True)
-    palette = style.colours(len(order))
+    palette, labels = style.colours(len(order)), style.shortened(fitted.classes, 18)
     for stick, own_ax in enumerate(axes[0]):
         category = int(order[stick])
         region = taken[category].reshape(resolution, resolution)
@@ -120,7 +120,7 @@ def experts(
             _rows(own_ax, fitted.classes, palette, points, np.asarray(y), order[stick:])
         style.tidy(own_ax)
         n = len(active)
-        text = f"{stick + 1}. {style.shortened(fitted.classes[category], 18)}"
+        text = f"{stick + 1}. {labels[category]}"
         style.title(own_ax, text, f"{n} active expert{'s' if n != 1 else ''}")
     _dress(axes[0], names, points, len(order) - 1 - n_sticks)
     use_fonts(*axes[0])

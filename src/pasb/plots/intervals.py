@@ -115,10 +115,10 @@ def _stick(
 ) -> None:
     category = order[stick]
     _panel(ax, values, interval, style.colours(len(order))[category])
-    after = [style.shortened(model.classes_[k], 40) for k in order[stick + 1 :]]
-    rest = " or ".join(after) if len(after) < 4 else f"the {len(after)} classes behind"
-    name = style.shortened(model.classes_[category], 18)
-    style.title(ax, f"{stick + 1}. {name}", f"against {rest}")
+    names, behind = style.shortened(model.classes_, 18), order[stick + 1 :]
+    few = len(behind) < 4
+    rest = " or ".join(names[k] for k in behind) if few else f"the {len(behind)} classes behind"
+    style.title(ax, f"{stick + 1}. {names[category]}", f"against {rest}")
     unit = _UNITS.get(model.scale, "unit")
     ax.set_xlabel(f"log-odds per {unit}", fontsize=style.SMALL, color=style.INK)
 

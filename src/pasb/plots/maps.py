@@ -134,8 +134,8 @@ def _points(
     y: NDArray,
 ) -> None:
     size = float(np.clip(3000 / len(y), 8, 26))
-    for category, label in enumerate(classes):
-        mine = y == label
+    for category, label in enumerate(style.shortened(classes)):
+        mine = y == classes[category]
         ax.scatter(
             x[mine],
             height[mine],
@@ -144,7 +144,7 @@ def _points(
             color=palette[category],
             edgecolors="white",
             linewidths=0.6 if size > 12 else 0.3,
-            label=style.shortened(label),
+            label=label,
             zorder=3,
         )
     _legend(ax, len(classes))
@@ -152,9 +152,9 @@ def _points(
 
 def _patches(ax: Axes, classes: NDArray, palette: list[Any], shown: NDArray[np.int64]) -> None:
     """Say which colour is which class where there are no points to do so."""
+    labels = style.shortened(classes)
     for category in shown:
-        label = style.shortened(classes[category])
-        ax.scatter([], [], s=40, marker="s", color=palette[category], label=label)
+        ax.scatter([], [], s=40, marker="s", color=palette[category], label=labels[category])
     _legend(ax, len(shown))
 
 
@@ -178,7 +178,7 @@ def others_in_words(points: Plane, names: list[str]) -> str:
         return f"\n{len(others)} other covariates at their medians or most frequent values"
 
     def text(value: Any) -> str:
-        return f"{value:.3g}" if isinstance(value, float) else style.shortened(value, 14)
+        return f"{value:.3g}" if isinstance(value, float) else style.shortened([value], 14)[0]
 
     shown = [f"{style.pretty([names[k]], 16)[0]} = {text(values[k])}" for k in others]
     return "\nat " + ", ".join(shown)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MOST_IN_A_LINE = 9  # classes up to which an order can be read in a line
+LONGEST_LINE = 48  # letters of an order
+SHORTEST = 6  # letters of a class name in it
 MOST_NUMBERS = 10  # classes up to which the cells carry numbers
 
 
@@ -97,7 +99,7 @@ def order_matrix(model: Any, ax: Axes, direction: Direction | None = None) -> Ax
     n = len(before)
     ranking = np.argsort(-np.nansum(before, axis=1), kind="stable")
     shown = before[np.ix_(ranking, ranking)]
-    names = [style.shortened(model.classes_[k], 14) for k in ranking]
+    names = style.shortened(model.classes_[ranking], 14)
     colour_map = style.shade(style.COLOURS[0])
     ax.imshow(np.ma.masked_invalid(shown), cmap=colour_map, vmin=0, vmax=1, aspect="auto")
     ax.set_facecolor("#F4F4F4")
@@ -151,8 +153,7 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
             fontsize=style.SMALL,
             color=style.INK,
         )
-    labels = [style.shortened(fitted.order_label(order), 48) for order in orders[:n_shown]]
-    ax.set_yticks(range(n_shown), labels)
+    ax.set_yticks(range(n_shown), _order_labels(fitted, orders[:n_shown]))
     ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
     ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
     style.tidy(ax)
@@ -165,6 +166,16 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, _titled("The most probable orders", model, direction), detail)
     return ax
+
+
+def _order_labels(fitted: Any, orders: NDArray[np.int64]) -> list[str]:
+    """Orders in a line, with class names as long as the line has room for."""
+    for most in range(40, SHORTEST - 1, -1):
+        names = style.shortened(fitted.classes, most)
+        labels = [fitted.order_label(order, names) for order in orders]
+        if max(map(len, labels)) <= LONGEST_LINE:
+            break
+    return labels
 
 
 def order_places(model: Any, ax: Axes, direction: Direction | None = None) -> Axes:
@@ -180,7 +191,7 @@ def order_places(model: Any, ax: Axes, direction: Direction | None = None) -> Ax
     for line, k in enumerate(ranking):
         ax.hlines(line, low[k], high[k], color=palette[k], linewidth=2.2)
         ax.plot(mid[k], line, style.marker(int(k)), color=palette[k], markersize=5.5)
-    ax.set_yticks(range(n), [style.shortened(fitted.classes[k], 22) for k in ranking])
+    ax.set_yticks(range(n), style.shortened(fitted.classes[ranking]))
     ax.set_ylim(n - 0.4, -0.6)
     ax.set_xlim(0.5, n + 0.5)
     ax.set_xlabel("stick", fontsize=style.LABEL, color=style.INK)

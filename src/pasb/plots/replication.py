@@ -85,6 +85,7 @@ def predictive_check(
     bins, middle = _bins(X, subject, by, n_bins)
     frequent = np.argsort(-np.bincount(truth, minlength=len(classes)), kind="stable")
     chosen = np.sort(frequent[:MOST_PANELS])
+    names = style.shortened(classes)
     columns = min(3, len(chosen))
     shape = -(-len(chosen) // columns), columns
     size = 1.0 + 3.0 * columns, 0.6 + 2.5 * shape[0]
@@ -95,7 +96,7 @@ def predictive_check(
         drawn = np.stack([(made[:, b] == k).mean(axis=1) for b in bins], axis=1)
         observed = np.array([(truth[b] == k).mean() for b in bins])
         _bars(own, np.array(middle), drawn, observed, palette[k], int(k), tails)
-        style.title(own, style.shortened(classes[k], 22))
+        style.title(own, names[k])
     left_out = len(classes) - len(chosen)
     more = f"\n{left_out} rarer classes left out" if left_out else ""
     for own in axes[-1]:
@@ -117,7 +118,7 @@ def _all_rows(
     for k in range(len(classes)):
         drawn, observed = (made == k).mean(axis=1)[:, None], np.array([(truth == k).mean()])
         _bars(ax, np.array([float(k)]), drawn, observed, palette[k], k, tails)
-    names = [style.shortened(label, 14) for label in classes]
+    names = style.shortened(classes, 14)
     turn = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(classes)), names, **(turn if sum(map(len, names)) > 34 else {}))
     ax.set_xlim(-0.6, len(classes) - 0.4)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.short_labels import short_labels
 from pasb.plots.lettering import readable
 
 if TYPE_CHECKING:
@@ -125,15 +126,19 @@ def shade(colour: str) -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("shade", ["#EAF2F8", colour])
 
 
-def shortened(text: object, most: int = 22) -> str:
-    """A label cut to at most `most` characters, in letters that can be drawn."""
-    text = str(text)
-    return readable(text if len(text) <= most else text[: most - 1] + "…")
+def shortened(labels: Iterable[object], most: int = 22) -> list[str]:
+    """Labels of one picture, at most `most` characters long, in letters that can be drawn.
+
+    They stay distinct only among themselves, so give all that the picture shows.
+    """
+    return [readable(text) for text in short_labels(labels, most)]
 
 
-def pretty(names: Sequence[object], most: int = 30) -> list[str]:
-    """Column names as one reads them: underscores become spaces."""
-    return [shortened(str(name).replace("_", " "), most) for name in names]
+def pretty(names: Iterable[object], most: int = 30) -> list[str]:
+    """Column names as one reads them: underscores become spaces, where names stay distinct."""
+    own = [str(name) for name in names]
+    spaced = [name.replace("_", " ") for name in own]
+    return shortened(spaced if len(set(spaced)) == len(set(own)) else own, most)
 
 
 def rgb(colour_list: Sequence[Any]) -> NDArray[np.float64]:

@@ -54,10 +54,11 @@ def trace(
         fitted = model.fitted_
         probabilities, rows = fitted.watched_probabilities(), fitted.watched.row
         chosen = least_settled(seen.rhat_probability, probabilities, n_probabilities)
+        names = style.shortened(model.classes_)
         for row, category in chosen:
             panels.append(
                 (
-                    f"P({style.shortened(model.classes_[category])}), row {rows[row] + 1}",
+                    f"P({names[category]}), row {rows[row] + 1}",
                     probabilities[:, :, row, category],
                     float(seen.rhat_probability[row, category]),
                 )

@@ -7,7 +7,7 @@ draws and the command line read that object, never a classifier's private attrib
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -213,9 +213,10 @@ class Fitted:
         """
         return self.binary.symmetric and not self.order_is_fixed
 
-    def order_label(self, order: NDArray[np.int64]) -> str:
-        """Classes from the first stick to the last, as in ``a > b > c / d``."""
-        labels = [str(label) for label in self.classes[order]]
+    def order_label(self, order: NDArray[np.int64], names: Sequence[object] | None = None) -> str:
+        """Classes from the first stick to the last, as in ``a > b > c / d``, or other names."""
+        names = self.classes if names is None else names
+        labels = [str(names[category]) for category in order]
         if self.last_two_tie:
             labels[-2:] = [" / ".join(labels[-2:])]
         return " > ".join(labels)

@@ -86,11 +86,10 @@ class Panel:
             f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
         )
 
-    def write(self, x: float, y: float, words: Any, kind: str, most: int = 40) -> None:
-        """Text, cut where it is long, with the whole of it in a title."""
-        whole = str(words)
-        shown = whole if len(whole) <= most else whole[: most - 1] + "…"
-        title = "" if shown == whole else f"<title>{text(whole)}</title>"
+    def write(self, x: float, y: float, words: Any, kind: str, whole: Any = None) -> None:
+        """Text; where it was shortened, the whole of it goes into a title."""
+        shown = str(words)
+        title = "" if whole is None or str(whole) == shown else f"<title>{text(whole)}</title>"
         self.parts.append(
             f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{title}{text(shown)}</text>'
         )

@@ -9,7 +9,7 @@ from pasb.report.drawings import colour, figure
 from pasb.report.markup import (
     Html,
     details,
-    label,
+    labels,
     number,
     paragraph,
     percent,
@@ -34,9 +34,9 @@ def model_section(facts: dict[str, Any]) -> Html:
     """What was fitted."""
     names, counts = facts["classes"], facts["training_rows"]
     classes = ", ".join(
-        str(label(name)) + (f" ({counts[k]:,})" if counts else "") for k, name in enumerate(names)
+        f"{name} ({counts[k]:,})" if counts else name for k, name in enumerate(labels(names))
     )
-    covariates = ", ".join(str(label(name)) for name in facts["covariates"])
+    covariates = ", ".join(labels(facts["covariates"]))
     rest = facts["n_covariates"] - len(facts["covariates"])
     settings = ", ".join(f"{name}={value}" for name, value in facts["settings"].items())
     priors = Html("<br>".join(str(text(line)) for line in prior_lines(facts["priors"])))
@@ -113,12 +113,12 @@ def order_section(facts: dict[str, Any], classes: list[str]) -> Html:
             continue
         rows = [
             [
-                label(order, 120),
+                order,
                 Html(f'<span class="bar" style="width:{90 * p:.0f}px"></span>{p:.1%}'),
                 f"{visits} of {one['n_chains']}",
             ]
             for order, p, visits in zip(
-                one["orders"], one["probability"], one["chains"], strict=True
+                labels(one["orders"], 120), one["probability"], one["chains"], strict=True
             )
         ]
         caption = f"The most probable orders{named}, first stick to last"
@@ -135,16 +135,16 @@ def order_section(facts: dict[str, Any], classes: list[str]) -> Html:
 
 def _before(one: dict[str, Any], classes: list[str], named: str) -> Html:
     order = one["by_place"]
-    rows, styles = [], []
+    rows, styles, names = [], [], labels(classes)
     for a in order:
         line = [one["before"][a][b] for b in order]
-        rows.append([label(classes[a]), *("" if p is None else f"{p:.2f}" for p in line)])
+        rows.append([names[a], *("" if p is None else f"{p:.2f}" for p in line)])
         styles.append(["" if p is None else _shade("var(--accent)", p) for p in line])
     return details(
         f"Every pair of classes{named}",
         table(
             "Probability that the class of the row sits before that of the column",
-            ["", *(label(classes[b]) for b in order)],
+            ["", *(names[b] for b in order)],
             rows,
             numbers=range(1, len(classes) + 1),
             styles=styles,
@@ -160,11 +160,12 @@ def effect_section(facts: dict[str, Any], classes: list[str]) -> Html:
     """What the leading covariates do."""
     terms = facts["terms"]
     rows = []
-    for term in terms:
-        for c, name in enumerate(classes):
+    called = labels(term["term"] for term in terms)
+    for covariate, term in zip(called, terms, strict=True):
+        for c, name in enumerate(labels(classes)):
             low, high, mid = (term[key][c] for key in ("lower", "upper", "estimate"))
             cells = [f"{mid:+.3f}", f"{low:+.3f} to {high:+.3f}"]
-            rows.append([label(term["term"]), term["change"], label(name), *cells])
+            rows.append([covariate, term["change"], name, *cells])
     left = len(classes) - pictures.MOST_PANELS
     note = f" {left} classes that change least are in the table only." if left > 0 else ""
     lead = (
@@ -198,19 +199,17 @@ def effect_section(facts: dict[str, Any], classes: list[str]) -> Html:
 
 def score_section(facts: dict[str, Any], data: dict[str, Any], classes: list[str]) -> Html:
     """Scores, confusion and calibration."""
+    names, short = labels(classes), labels(classes, 30)
     rows = [
         [
-            Html(f'<span class="chip" style="background:{colour(k, len(classes))}"></span>')
-            + label(name),
+            Html(f'<span class="chip" style="background:{colour(k, len(classes))}"></span>{name}'),
             f"{one['rows']:,}",
             percent(one["recall"]),
             percent(one["precision"]),
             number(one["calibration"], ".3f"),
         ]
-        for k, (name, one) in enumerate(zip(classes, facts["by_class"], strict=True))
+        for k, (name, one) in enumerate(zip(names, facts["by_class"], strict=True))
     ]
-    for row in rows:
-        row[0] = Html(row[0])
     parts = [
         paragraph(
             f"{data['rows']:,} rows; probabilities are posterior means over {data['draws']:,} "
@@ -228,7 +227,7 @@ def score_section(facts: dict[str, Any], data: dict[str, Any], classes: list[str
         shown, styles = [], []
         for k, line in enumerate(facts["confusion"]):
             total = max(1, sum(line))
-            shown.append([label(classes[k], 30), *(f"{n:,}" if n else "·" for n in line)])
+            shown.append([short[k], *(f"{n:,}" if n else "·" for n in line)])
             styles.append(
                 [
                     _shade("var(--good)" if j == k else "var(--bad)", n / total, 55) if n else ""
@@ -238,15 +237,16 @@ def score_section(facts: dict[str, Any], data: dict[str, Any], classes: list[str
         parts.append(
             table(
                 "Confusion: true class in rows, predicted class in columns",
-                ["true class", *(label(name, 30) for name in classes)],
+                ["true class", *short],
                 shown,
                 numbers=range(1, len(classes) + 1),
                 styles=styles,
             )
         )
     if facts["confused"]:
+        named = dict(zip(classes, names, strict=True))
         pairs = [
-            [label(pair["truth"]), label(pair["prediction"]), f"{pair['rows']:,}"]
+            [named[pair["truth"]], named[pair["prediction"]], f"{pair['rows']:,}"]
             for pair in facts["confused"]
         ]
         confused = table(
@@ -270,15 +270,17 @@ def score_section(facts: dict[str, Any], data: dict[str, Any], classes: list[str
 def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
     """Doubtful and surprising rows."""
     interval = f"{facts['interval']:.0%}"
+    names, ids = labels(classes, 30), labels(facts["ids"], 30)
+    listed = [*facts["doubtful"], *facts.get("surprising", ())]
+    columns = [labels(values, 30) for values in zip(*(one["ids"] for one in listed), strict=True)]
+    keys = {id(one): [column[k] for column in columns] for k, one in enumerate(listed)}
 
     def cells(one: dict[str, Any]) -> list[Any]:
-        name = label(classes[one["class"]], 30)
-        return [name, f"{one['p']:.2f}", f"{one['lower']:.2f} to {one['upper']:.2f}"]
+        return [names[one["class"]], f"{one['p']:.2f}", f"{one['lower']:.2f} to {one['upper']:.2f}"]
 
     def called(one: dict[str, Any]) -> list[Any]:
-        return [f"{one['row']:,}", *(label(name, 30) for name in one["ids"])]
+        return [f"{one['row']:,}", *keys[id(one)]]
 
-    ids = [label(name, 30) for name in facts["ids"]]
     right = [0, *(k + len(ids) for k in (2, 3, 5))]
     head = ["row", *ids, "predicted", "probability", f"{interval} interval"]
     truth = bool(facts["doubtful"]) and "truth" in facts["doubtful"][0]
@@ -287,7 +289,7 @@ def row_section(facts: dict[str, Any], classes: list[str]) -> Html:
             *called(one),
             *cells(one["prediction"]),
             *cells(one["runner_up"])[:2],
-            *([label(classes[one["truth"]["class"]], 30)] if truth else []),
+            *([names[one["truth"]["class"]]] if truth else []),
         ]
         for one in facts["doubtful"]
     ]

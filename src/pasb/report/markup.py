@@ -6,6 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pasb.covariates.short_labels import short_labels
 from pasb.covariates.visible import visible
 
 
@@ -20,12 +21,18 @@ def text(value: Any) -> str:
     return value if isinstance(value, Html) else html.escape(visible(str(value)), quote=True)
 
 
-def label(value: Any, most: int = 60) -> Html:
-    """A class label or column name: set apart, so that its script turns nothing around it."""
-    whole = str(value)
-    if len(whole) <= most:
-        return Html(f"<bdi>{text(whole)}</bdi>")
-    return Html(f'<bdi title="{text(whole)}">{text(whole[: most - 1])}…</bdi>')
+def labels(values: Iterable[Any], most: int = 60) -> list[Html]:
+    """Class labels or column names: each set apart, so that its script turns nothing around it.
+
+    Long ones are shortened so that they stay distinct, with the whole of them in a title.
+    """
+    whole = [str(value) for value in values]
+    return [_label(one, short) for one, short in zip(whole, short_labels(whole, most), strict=True)]
+
+
+def _label(whole: str, short: str) -> Html:
+    title = "" if short == whole else f' title="{text(whole)}"'
+    return Html(f"<bdi{title}>{text(short)}</bdi>")
 
 
 def paragraph(*parts: Any, kind: str = "") -> Html:

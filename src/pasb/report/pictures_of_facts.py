@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from pasb.covariates.short_labels import short_labels
 from pasb.report.drawings import Panel, colour, figure, gallery
-from pasb.report.markup import Html, label
+from pasb.report.markup import Html, labels
 from pasb.report.values_in_words import date_ticks
 
 MOST_PANELS = 9
@@ -16,14 +17,15 @@ MOST_PANELS = 9
 def traces(facts: dict[str, Any]) -> Html:
     """The least settled quantities, draw by draw."""
     shown = []
-    for trace in facts["traces"]:
+    names = labels(trace["name"] for trace in facts["traces"])
+    for name, trace in zip(names, facts["traces"], strict=True):
         panel = Panel((1, max(2, facts["draws"])), tuple(trace["limits"]), height=150, left=52)
         panel.axes("draw")
         for k, values in enumerate(trace["chains"]):
             panel.curve(facts["draw"], values, f"var(--chain-{k % 8})", "trace")
         rhat = "no R-hat" if trace["rhat"] is None else f"R-hat {trace['rhat']:.3f}"
         description = f"Traces of {trace['name']} in {facts['chains']} chains; {rhat}"
-        shown.append(figure(label(trace["name"]), rhat, panel.svg(description)))
+        shown.append(figure(name, rhat, panel.svg(description)))
     return gallery(shown)
 
 
@@ -35,9 +37,10 @@ def places(order: dict[str, Any], classes: list[str]) -> Html:
     cell = float(np.clip(300 / n, 14, 46))
     width, high = left + n * cell + 12, float(np.clip(cell, 16, 30))
     panel = Panel((0, n), (0, n), height=n * high + 42, left=left, width=max(width, 240.0))
+    names = short_labels(classes, 22)
     for line, c in enumerate(order["by_place"]):
         top = 8 + line * high
-        panel.write(left - 8, top + high / 2 + 4, classes[c], "label end", most=22)
+        panel.write(left - 8, top + high / 2 + 4, names[c], "label end", classes[c])
         for k in range(n):
             p = order["place"][c][k]
             at = left + k * cell
@@ -70,6 +73,7 @@ def effects(facts: dict[str, Any], classes: list[str]) -> Html:
     reach = max(float(np.abs([[t["lower"], t["upper"]] for t in terms]).max()), 0.02) * 1.08
     chosen = np.sort(np.argsort(-np.abs(size).max(axis=0), kind="stable")[:MOST_PANELS])
     shown = []
+    names, called = labels(classes), short_labels((term["term"] for term in terms), 21)
     for c in chosen:
         panel = Panel(
             (-reach, reach), (len(terms) - 0.4, -0.6), height=38 + 21 * len(terms), left=138
@@ -81,7 +85,7 @@ def effects(facts: dict[str, Any], classes: list[str]) -> Html:
             clear = low > 0 or high < 0
             paint = colour(int(c), len(classes)) if clear else "var(--soft)"
             at = panel.y(k)
-            panel.write(panel.left - 8, at + 4, term["term"], "label end", most=21)
+            panel.write(panel.left - 8, at + 4, called[k], "label end", term["term"])
             panel.parts.append(
                 f'<line class="interval" style="stroke:{paint}" x1="{panel.x(low):.1f}" '
                 f'y1="{at:.1f}" x2="{panel.x(high):.1f}" y2="{at:.1f}"/>'
@@ -92,19 +96,21 @@ def effects(facts: dict[str, Any], classes: list[str]) -> Html:
             f"Average changes of the probability of {classes[c]}; the largest is "
             f"{size[strongest, c]:+.2f} by {terms[strongest]['term']}"
         )
-        shown.append(figure(label(classes[c]), "", panel.svg(said)))
+        shown.append(figure(names[c], "", panel.svg(said)))
     return gallery(shown)
 
 
 def curves(facts: dict[str, Any], classes: list[str]) -> Html:
     """Class probabilities along the leading covariates."""
     shown = []
-    for curve in facts["curves"]:
+    terms = [curve["term"] for curve in facts["curves"]]
+    names = zip(labels(terms), short_labels(terms, 40), strict=True)
+    for curve, (title, axis) in zip(facts["curves"], names, strict=True):
         values = curve["value"]
         panel = Panel((values[0], values[-1]), (0, 1), height=190)
         x_ticks, x_words = date_ticks(values[0], values[-1]) if curve["dates"] else (None, None)
         panel.axes(
-            str(curve["term"])[:44],
+            axis,
             "probability",
             x_ticks=x_ticks,
             x_words=x_words,
@@ -121,7 +127,6 @@ def curves(facts: dict[str, Any], classes: list[str]) -> Html:
             for c in chosen
         )
         more = f"; {len(classes) - 8} flatter classes left out" if len(classes) > 8 else ""
-        title = label(curve["term"])
         shown.append(
             figure(title, f"averaged over rows{more}", panel.svg(f"{curve['term']}: {said}"))
         )
@@ -133,6 +138,7 @@ def calibration(facts: dict[str, Any], classes: list[str]) -> Html:
     rows = np.array([one["rows"] for one in facts["by_class"]])
     chosen = np.sort(np.argsort(-rows, kind="stable")[:MOST_PANELS])
     shown = []
+    names = labels(classes)
     for c in chosen:
         one, paint = facts["by_class"][c], colour(int(c), len(classes))
         panel = Panel((0, 1), (0, 1), height=200)
@@ -153,15 +159,14 @@ def calibration(facts: dict[str, Any], classes: list[str]) -> Html:
             f"{one['calibration']:.3f}"
         )
         detail = f"mean gap {one['calibration']:.3f}, {one['rows']:,} rows"
-        shown.append(figure(label(classes[c]), detail, panel.svg(said)))
+        shown.append(figure(names[c], detail, panel.svg(said)))
     return gallery(shown)
 
 
 def legend(classes: list[str]) -> Html:
     """Which colour is which class."""
     items = "".join(
-        f'<li><span class="chip" style="background:{colour(k, len(classes))}"></span>'
-        f"{label(name, 30)}</li>"
-        for k, name in enumerate(classes)
+        f'<li><span class="chip" style="background:{colour(k, len(classes))}"></span>{name}</li>'
+        for k, name in enumerate(labels(classes, 30))
     )
     return Html(f'<ul class="legend" aria-label="Colours of the classes">{items}</ul>')
