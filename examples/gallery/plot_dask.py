@@ -2,9 +2,9 @@
 Rows on a Dask cluster, and a worker that dies
 ==============================================
 
-Logistic and robit models can leave their rows on a cluster. Workers load blocks of rows and send
-sums, so a fit takes few round trips, and the draws do not depend on the number of workers, nor on
-one that is killed on the way.
+Logistic, robit and softplus models can leave their rows on a cluster. Workers load blocks of rows
+and send sums, so the draws do not depend on the number of workers, nor on one that is killed on
+the way. Logistic and robit fits take few round trips, softplus fits one for each gradient.
 """
 
 import os
