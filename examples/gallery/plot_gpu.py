@@ -5,9 +5,9 @@ Softplus models on a GPU
 ``SoftplusClassifier(engine="cuda")`` runs all chains and sticks as one batch on an NVIDIA GPU,
 with the draws of the CPU up to rounding; ``pasb fit --engine cuda`` does it from the command
 line. Logistic and robit models take ``engine="cuda"`` too, and add up over rows there, which pays
-for many rows: :doc:`/scale` has their figures. This page is built on machines without a GPU. So the GPU's kernels run here in Numba's
-simulator, thread by thread, on a dozen rows, and the figures of a real GPU are those of a
-committed benchmark.
+for many rows: :doc:`/scale` has their figures. This page is built on machines without a GPU. So
+the GPU's kernels run here in Numba's simulator, thread by thread, on a dozen rows, and the figures
+of a real GPU are those of a committed benchmark.
 """
 
 import json

@@ -82,6 +82,16 @@ def test_26_classes(many, name, tmp_path):
         figure.savefig(tmp_path / "picture.png")
 
 
+@pytest.mark.parametrize("name", ["effects", "map"])
+def test_a_legend_leaves_room_for_the_picture(many, name):
+    found = draw(many, name)
+    figure = found.figure if isinstance(found, Axes) else found
+    figure.draw_without_rendering()
+    ax = figure.axes[0]
+    assert ax.get_position().width * figure.get_figwidth() > 3
+    assert len(ax.get_legend().get_texts()) == 26
+
+
 def test_what_is_left_out_is_said(many):
     assert "19 more sticks left out" in words(plots.coefficients(many[0]))
     assert "17 rarer classes left out" in words(plots.predictive_check(*many, "x1"))
@@ -116,6 +126,18 @@ def test_experts(softplus, tmp_path):
     one = plots.experts(model, X, sticks=1, direction=model.fitted_.directions[0], resolution=10)
     if n_sticks > 1:
         assert "left out" in words(one)
+
+
+def test_experts_have_colours_of_their_own(softplus):
+    model, X, y = softplus
+    ax = plots.experts(model, X, y, resolution=30).axes[-1]
+    handles = ax.get_legend().legend_handles
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    experts = {h.get_color() for h, name in zip(handles, names, strict=True) if "expert" in name}
+    dashes = {h.get_linestyle() for h, name in zip(handles, names, strict=True) if "layer" in name}
+    assert "expert 1" in names
+    assert not experts & set(style.palette(32))
+    assert len(dashes) == 2
 
 
 def test_experts_needs_experts(many):

@@ -80,6 +80,17 @@ def reliability(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1)
+    >>> model = model.fit(X[::2], y[::2])
+    >>> ax = plots.reliability(model, X[1::2], y[1::2])
+    >>> ax.get_ylabel()
+    'share that was right'
     """
     for needed in ("predict_proba", "classes_"):
         if not hasattr(model, needed):

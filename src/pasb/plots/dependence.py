@@ -62,6 +62,16 @@ def effects(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> figure = plots.effects(model, X, "petal width (cm)", n_points=10)
+    >>> figure.axes[0].get_xlabel()
+    'petal width (cm)'
     """
     from pasb.effects.members import members_of
 
@@ -81,16 +91,17 @@ def effects(
     )
     columns = {name: np.array(found[name]) for name in ("class", "estimate", "lower", "upper")}
     shown = classes if classes is not None else rows.fitted.classes.tolist()
+    places = [rows.fitted.classes.tolist().index(label) for label in shown]
     shape = (len(values), len(panels), len(shown))
     numbers = {k: columns[k].reshape(shape) for k in ("estimate", "lower", "upper")}
-    size = 1.4 + 3.4 * len(panels), 3.6
+    names, levels = style.shortened(rows.fitted.classes, 18), _texts(panels)
+    columns_beside, beside = style.legend_beside([names[k] for k in places])
+    size = 0.6 + 3.4 * len(panels) + beside, 3.6
     figure, grid = canvas.panels(ax, figure, (1, len(panels)), size, sharey=True)
     axes = grid[0]
     palette = style.colours(len(rows.fitted.classes))
-    names, levels = style.shortened(rows.fitted.classes, 18), _texts(panels)
     for k, own in enumerate(axes):
-        for c, label in enumerate(shown):
-            place = rows.fitted.classes.tolist().index(label)
+        for c, place in enumerate(places):
             lines = [numbers[name][:, k, c] for name in ("estimate", "lower", "upper")]
             _draw(own, values, lines, names[place], palette[place], place, c - (len(shown) - 1) / 2)
         _dress(own, rows, variable, values)
@@ -102,7 +113,7 @@ def effects(
         frameon=False,
         loc="upper left",
         bbox_to_anchor=(1.0, 1.0),
-        ncols=1 + len(shown) // 14,
+        ncols=columns_beside,
     )
     use_fonts(*axes)
     return figure

@@ -64,6 +64,18 @@ def experts(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import SoftplusClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SoftplusClassifier(
+    ...     n_experts=2, n_layers=1, n_chains=1, n_warmup=20, n_draws=20, random_state=1,
+    ...     direction="forward").fit(X[:, 2:], y)
+    >>> figure = plots.experts(model, X[:, 2:], y, resolution=20)
+    >>> len(figure.axes)  # a panel for each stick
+    2
     """
     subject = Subject.of(model)
     model, names = subject.classifier, subject.input_names(X)
@@ -87,7 +99,7 @@ def experts(
     success, failure = fitted.binary.log_probabilities(own, blocked(inner))
     taken = np.exp(accept_reject(success, failure, direction)[0][0, :, : len(inner)])
     n_sticks = min(sticks, len(order) - 1)
-    size = 1.2 + 3.3 * n_sticks, 4.0
+    size = 2.4 + 3.3 * n_sticks, 4.0
     figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharex=True, sharey=True)
     palette, labels = style.colours(len(order)), style.shortened(fitted.classes, 18)
     for stick, own_ax in enumerate(axes[0]):
@@ -112,7 +124,7 @@ def experts(
                         up,
                         predictor,
                         levels=[0.0],
-                        colors=[style.COLOURS[(k + 1) % len(style.COLOURS)]],
+                        colors=[style.OTHER_COLOURS[k % len(style.OTHER_COLOURS)]],
                         linestyles=[DASHES[layer % len(DASHES)]],
                         linewidths=1.0,
                     )
@@ -123,8 +135,34 @@ def experts(
         text = f"{stick + 1}. {labels[category]}"
         style.title(own_ax, text, f"{n} active expert{'s' if n != 1 else ''}")
     _dress(axes[0], names, points, len(order) - 1 - n_sticks)
+    most = int((own["active"][0, order[:n_sticks]] > 0).sum(axis=1).max())
+    _legend(axes[0, -1], most, own["coef"].shape[3])
     use_fonts(*axes[0])
     return figure
+
+
+def _legend(ax: Any, n_experts: int, n_layers: int) -> None:
+    """Which colour is which expert, which dash which layer."""
+    from matplotlib.lines import Line2D
+
+    lines = [Line2D([], [], color=style.INK, linewidth=1.3, label="probability 1/2")]
+    of = len(style.OTHER_COLOURS)  # from then on colours repeat
+    for k, colour in enumerate(style.OTHER_COLOURS[:n_experts]):
+        numbers = ", ".join(str(expert + 1) for expert in range(k, n_experts, of))
+        lines.append(Line2D([], [], color=colour, label=f"expert {numbers}"))
+    if n_layers > 1:
+        for dash, own in enumerate(DASHES[:n_layers]):
+            numbers = ", ".join(str(k + 1) for k in range(dash, n_layers, len(DASHES)))
+            label = f"layer {numbers}"
+            lines.append(Line2D([], [], color=style.SOFT, linestyle=own, label=label))
+    ax.legend(
+        handles=lines,
+        fontsize=style.SMALL,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        handlelength=2.6,
+    )
 
 
 def _best(fitted: Any, direction: Direction) -> tuple[int, int]:

@@ -52,6 +52,16 @@ def coefficients(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> figure = plots.coefficients(model, top=3)
+    >>> len(figure.axes)  # a panel for each stick
+    2
     """
     subject = Subject.of(model)
     model = subject.classifier

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MOST_INSIDE = 8  # classes up to which the legend is within the picture
+
+
 def probability_map(
     model: Any,
     X: ArrayLike,
@@ -52,12 +55,24 @@ def probability_map(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> ax = plots.probability_map(model, X, y, features=(2, 3), resolution=20, n_draws=50)
+    >>> ax.get_xlabel()  # the other two are at their medians
+    'x2\\nat x0 = 5.8, x1 = 3'
     """
     subject = Subject.of(model)
     model, names = subject.classifier, subject.input_names(X)
     first, second = (feature_number(feature, names) for feature in features)
     points = Plane.of(X, first, second)
-    ax = canvas.one_axes(ax, 5.4, 4.6)
+    labels = style.shortened(model.classes_)
+    beside = style.legend_beside(labels)[1] if len(labels) > MOST_INSIDE else 0.0
+    ax = canvas.one_axes(ax, 5.4 + beside, 4.6)
     across, up = spread_over(points.x, resolution), spread_over(points.y, resolution)
     grid = points.grid(np.tile(across, resolution), np.repeat(up, resolution))
     proba = _mean_proba(model, subject.columns(grid), n_draws)
@@ -77,9 +92,10 @@ def probability_map(
         if margin.min() < 0 < margin.max():
             ax.contour(across, up, margin, levels=[0.0], colors=style.INK, linewidths=0.9)
     if y is not None:
-        _points(ax, model.classes_, palette, points.x, points.y, np.asarray(y))
+        mine = [np.asarray(y) == label for label in model.classes_]
+        _points(ax, labels, palette, points, mine)
     else:
-        _patches(ax, model.classes_, palette, np.unique(np.argmax(proba, axis=2)))
+        _patches(ax, labels, palette, np.unique(np.argmax(proba, axis=2)))
     style.tidy(ax)
     first_name, second_name = style.pretty([names[first], names[second]])
     others = others_in_words(points, names)
@@ -127,18 +143,16 @@ def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[
 
 def _points(
     ax: Axes,
-    classes: NDArray,
+    labels: list[str],
     palette: list[Any],
-    x: NDArray[np.float64],
-    height: NDArray[np.float64],
-    y: NDArray,
+    points: Plane,
+    rows: list[NDArray[np.bool_]],
 ) -> None:
-    size = float(np.clip(3000 / len(y), 8, 26))
-    for category, label in enumerate(style.shortened(classes)):
-        mine = y == classes[category]
+    size = float(np.clip(3000 / len(points.x), 8, 26))
+    for category, (label, mine) in enumerate(zip(labels, rows, strict=True)):
         ax.scatter(
-            x[mine],
-            height[mine],
+            points.x[mine],
+            points.y[mine],
             s=size,
             marker=style.marker(category),
             color=palette[category],
@@ -147,24 +161,23 @@ def _points(
             label=label,
             zorder=3,
         )
-    _legend(ax, len(classes))
+    _legend(ax, labels)
 
 
-def _patches(ax: Axes, classes: NDArray, palette: list[Any], shown: NDArray[np.int64]) -> None:
+def _patches(ax: Axes, labels: list[str], palette: list[Any], shown: NDArray[np.int64]) -> None:
     """Say which colour is which class where there are no points to do so."""
-    labels = style.shortened(classes)
     for category in shown:
         ax.scatter([], [], s=40, marker="s", color=palette[category], label=labels[category])
-    _legend(ax, len(shown))
+    _legend(ax, [labels[category] for category in shown])
 
 
-def _legend(ax: Axes, n_classes: int) -> None:
+def _legend(ax: Axes, labels: list[str]) -> None:
     """Within the picture for a few classes, beside it for many."""
     look: dict[str, Any] = {"fontsize": style.SMALL, "handletextpad": 0.3, "borderpad": 0.5}
-    if n_classes <= 8:
+    if len(labels) <= MOST_INSIDE:
         ax.legend(loc="best", frameon=True, framealpha=0.9, edgecolor=style.FAINT, **look)
     else:
-        columns = 1 + (n_classes - 1) // 14
+        columns, _ = style.legend_beside(labels)
         ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, ncols=columns, **look)
 
 

@@ -73,6 +73,16 @@ def order_posterior(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> which_first, orders = plots.order_posterior(model).axes
+    >>> orders.get_title(loc="left")
+    'The most probable orders'
     """
     model = Subject.of(model).classifier
     directions = model.fitted_.directions

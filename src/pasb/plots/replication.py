@@ -60,6 +60,16 @@ def predictive_check(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> ax = plots.predictive_check(model, X, y, n_draws=50).axes[0]
+    >>> [text.get_text() for text in ax.get_xticklabels()]
+    ['0', '1', '2']
     """
     if not 0 < interval < 1:
         raise ValueError(f"interval must lie between 0 and 1, not {interval!r}")

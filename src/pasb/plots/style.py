@@ -28,6 +28,17 @@ COLOURS = (
     "#333333",
     "#F0E442",
 )
+# Tol's muted colours, safe too: for lines that stand for no class.
+OTHER_COLOURS = (
+    "#882255",
+    "#44AA99",
+    "#999933",
+    "#332288",
+    "#AA4499",
+    "#117733",
+    "#661100",
+    "#6699CC",
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 INK = "#222222"
@@ -139,6 +150,12 @@ def pretty(names: Iterable[object], most: int = 30) -> list[str]:
     own = [str(name) for name in names]
     spaced = [name.replace("_", " ") for name in own]
     return shortened(spaced if len(set(spaced)) == len(set(own)) else own, most)
+
+
+def legend_beside(labels: Sequence[str]) -> tuple[int, float]:
+    """Columns of a legend beside a picture, and how wide it is in inches."""
+    columns = 1 + (len(labels) - 1) // 14
+    return columns, columns * (0.55 + 0.075 * max(map(len, labels)))
 
 
 def rgb(colour_list: Sequence[Any]) -> NDArray[np.float64]:

@@ -44,6 +44,16 @@ def trace(
     Returns
     -------
     Figure or SubFigure
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, plots
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> figure = plots.trace(model, n_probabilities=1)
+    >>> len(figure.axes)  # lines and densities of the log-likelihood and a probability
+    4
     """
     model = Subject.of(model).classifier
     draws, seen = model.draws_, model.diagnostics_
