@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -53,6 +55,17 @@ def test_every_public_name_is_in_the_reference(reference, source):
             page = f"pasb.{name}" if shared else f"{path}.{name}"
             assert f"<{page}>`" in index, page
             assert (source / "reference" / f"{page}.rst").exists()
+
+
+def test_every_public_name_has_an_example(reference):
+    """That doctests run."""
+    bare = [
+        f"{path}.{name}"
+        for path, names in reference.public_names().items()
+        for name in names
+        if ">>>" not in (inspect.getdoc(getattr(importlib.import_module(path), name)) or "")
+    ]
+    assert not bare
 
 
 def test_classifiers_show_their_methods(reference):

@@ -39,11 +39,27 @@ class DivergenceError(PasbError, ArithmeticError):
     """Parameters that diverged until numbers were not finite."""
 
 
+_ABOUT_CONVERGENCE = """The draws are too few, or the chains disagree.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pasb
+    >>> model = pasb.StickLogisticClassifier(n_chains=2, n_warmup=5, n_draws=5, random_state=1)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", pasb.ConvergenceWarning)
+    ...     model = model.fit([[0.0], [1.0], [2.0], [3.0]], ["a", "b", "a", "b"])
+    >>> model.converged_
+    False
+    """
+__test__ = {"ConvergenceWarning": _ABOUT_CONVERGENCE}  # a class that is made when it is asked for
+
+
 def __getattr__(name: str):
     # a subclass of scikit-learn's warning, which is not imported before somebody asks for it
     if name != "ConvergenceWarning":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from sklearn.exceptions import ConvergenceWarning as of_scikit_learn
 
-    body = {"__doc__": "The draws are too few, or the chains disagree.", "__module__": __name__}
+    body = {"__doc__": _ABOUT_CONVERGENCE, "__module__": __name__}
     return globals().setdefault(name, type(name, (of_scikit_learn,), body))

@@ -37,6 +37,13 @@ class Roles(NamedTuple):
     Rows to which the category of a stick is not available are not there, nor are those of that
     category to which nothing behind it is available: they stop for certain. `groups` says which
     these are (`pasb.numerics.row_groups`), as a plain tuple.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> roles = Roles.of("forward").on_stick(np.array([2, 0, 1]), 1)
+    >>> (roles == [SUCCESS, FAILURE, ABSENT]).all()  # rows of class 2 stopped before
+    np.True_
     """
 
     stop: int
@@ -67,7 +74,16 @@ class Roles(NamedTuple):
 
 @kernel
 def assign_roles(order, stick, stop, go_on, before, groups, out):
-    """``out[g]`` becomes the role of group g, a category if there are none, on a stick."""
+    """``out[g]`` becomes the role of group g, a category if there are none, on a stick.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.empty(3, dtype=np.int8)
+    >>> assign_roles(np.array([2, 0, 1]), 1, *Roles.of("forward"), out)
+    >>> out
+    array([1, 0, 2], dtype=int8)
+    """
     category, available = groups
     n = order.shape[0]
     if category.shape[0] == 0:
@@ -98,6 +114,15 @@ def roles_of_sticks(order, stop, go_on, before, groups, out):
     """The roles on the first sticks of an order, one stick a row of `out`.
 
     With a row for the reference too, that is told from all others, as the printed algorithm does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.empty((2, 3), dtype=np.int8)
+    >>> roles_of_sticks(np.array([2, 0, 1]), *Roles.of("forward"), out)
+    >>> out
+    array([[0, 0, 1],
+           [1, 0, 2]], dtype=int8)
     """
     n = order.shape[0]
     for stick in range(out.shape[0]):
@@ -107,7 +132,17 @@ def roles_of_sticks(order, stop, go_on, before, groups, out):
 
 @kernel
 def order_with_set(category, later, out):
-    """An order with the set `later`, a bit mask, behind a category; returns its stick."""
+    """An order with the set `later`, a bit mask, behind a category; returns its stick.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> out = np.empty(3, dtype=np.int64)
+    >>> order_with_set(2, 0b001, out)  # category 0 behind category 2
+    1
+    >>> out
+    array([1, 2, 0])
+    """
     n = out.shape[0]
     front, back = 0, n - 1
     for s in range(n):
@@ -136,6 +171,11 @@ def accept_reject(success: Any, failure: Any, direction: Direction) -> tuple[Any
     Returns
     -------
     accept, reject : array
+
+    Examples
+    --------
+    >>> accept_reject("success", "failure", "reverse")
+    ('failure', 'success')
     """
     if direction == "forward":
         return success, failure
@@ -185,6 +225,14 @@ def probabilities_of_draws(log_success, log_failure, reverse, orders, out):
     The logs are (draws, sticks, rows) from the first stick to the last but one, `out` is (draws,
     categories, rows), `reverse` tells of each draw whether it stops on failure, `orders` is
     (draws, categories). Rows do not see each other: a row's result is the same in any batch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half, out = np.log(np.full((1, 2, 1), 0.5)), np.empty((1, 3, 1))
+    >>> probabilities_of_draws(half, half, np.array([False]), np.array([[2, 0, 1]]), out)
+    >>> out[0, :, 0].round(6)
+    array([0.25, 0.25, 0.5 ])
     """
     n_draws, n_categories, n_rows = out.shape
     gone_on = np.empty(n_rows)
@@ -209,6 +257,17 @@ def skip_unavailable(success, failure, reverse, orders, available, never, surely
     `success` and `failure` are (draws, sticks, rows) and changed in place: to `never` and `surely`,
     which are 0 and 1 of probabilities. `available` is (rows, categories); rows beyond it stay as
     they are. What categories that are not available get in the end has to be set to zero.
+
+    Examples
+    --------
+    Category 1, on the last stick, is not available, so the row stops before it for certain:
+
+    >>> import numpy as np
+    >>> success, failure = np.full((1, 2, 1), 0.5), np.full((1, 2, 1), 0.5)
+    >>> orders, available = np.array([[2, 0, 1]]), np.array([[True, False, True]])
+    >>> skip_unavailable(success, failure, np.array([False]), orders, available, 0.0, 1.0)
+    >>> success[0, :, 0]
+    array([0.5, 1. ])
     """
     n_draws, n_sticks, _ = success.shape
     for d in range(n_draws):
@@ -236,6 +295,15 @@ def break_sticks(success, failure, n_forward, bounds, orders, first, out):
     overwritten. The first `n_forward` draws stop on success, the others on failure. Draws
     ``bounds[k]`` to ``bounds[k + 1]`` have the order ``orders[k]``. `out` is (rows, categories,
     draws), and these draws begin at place `first`. Rows do not see each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> success, failure = np.full((2, 1, 1), 0.5), np.full((2, 1, 1), 0.5)
+    >>> bounds, orders, out = np.array([0, 1]), np.array([[2, 0, 1]]), np.empty((1, 3, 1))
+    >>> break_sticks(success, failure, 1, bounds, orders, 0, out)
+    >>> out[0, :, 0]
+    array([0.25, 0.25, 0.5 ])
     """
     n_rows, n_categories, _ = out.shape
     n_draws = bounds[-1]
@@ -283,6 +351,14 @@ def simulate_categories(
     Returns
     -------
     array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> half, rng = np.log(np.full((3, 100_000), 0.5)), np.random.default_rng(0)
+    >>> drawn = simulate_categories(half, half, [2, 0, 1], rng=rng)
+    >>> (np.bincount(drawn) / 100_000).round(2)
+    array([0.25, 0.25, 0.5 ])
     """
     log_success = np.asarray(log_success, dtype=np.float64)
     accept_reject(log_success, np.asarray(log_failure), direction)  # checks `direction`

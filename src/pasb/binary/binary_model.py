@@ -52,7 +52,19 @@ class Keys(NamedTuple):
 
 
 class BinarySampler(ABC):
-    """One chain's sampler for the parameters of a binary model, all categories."""
+    """One chain's sampler for the parameters of a binary model, all categories.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pasb import Logistic
+    >>> from pasb.numerics.rows import Rows
+    >>> X = np.column_stack([np.ones(4), [0.0, 1.0, 2.0, 3.0]])
+    >>> sampler = Logistic(precision=1.0).sampler(Rows.of(X, np.array([0, 0, 1, 1]), 2))
+    >>> parameters = sampler.start(Keys(seed=0, chain=0, sweep=0))
+    >>> parameters["coef"].shape  # categories, columns
+    (2, 2)
+    """
 
     #: how often each numerical guard fired
     guards: dict[str, int]
@@ -174,7 +186,17 @@ class PenalisedFits(ABC):
 
 
 class BinaryModel(BaseEstimator, ABC):
-    """A binary regression with a Bernoulli likelihood, and its prior."""
+    """A binary regression with a Bernoulli likelihood, and its prior.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> model = Logistic(precision=1.0)
+    >>> isinstance(model, BinaryModel)
+    True
+    >>> model.shapes(3)  # of what is kept of a category with three columns
+    {'coef': (3,)}
+    """
 
     #: the parameters that a kept draw holds, enough to compute probabilities
     kept: tuple[str, ...]

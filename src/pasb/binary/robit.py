@@ -65,6 +65,18 @@ class Robit(LinearModel):
     -----
     The update augments each row with a latent variable of its own, which has no counterpart
     for a row's likelihood to a power: weights must be 0 or 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pasb import Robit, StickBreakingClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickBreakingClassifier(
+    ...     binary=Robit(df=np.inf), n_warmup=200, n_draws=200, random_state=1
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.9  # probit regression
+    True
     """
 
     def __init__(

@@ -109,6 +109,17 @@ class Softplus(BinaryModel):
         Turn an expert off when no row needed it in 100 updates in a row; it only comes back
         when its category has been the reference. Sweeps get faster; the posterior is then
         approximate, because an expert could have come back by itself.
+
+    Examples
+    --------
+    >>> from pasb import Softplus, StickBreakingClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickBreakingClassifier(
+    ...     binary=Softplus(n_experts=2, n_layers=1), n_warmup=100, n_draws=100, random_state=1
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
     """
 
     has_fits = True

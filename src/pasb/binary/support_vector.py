@@ -84,6 +84,17 @@ class SupportVector(BinaryModel):
     Notes
     -----
     A row's weight is the power to which its pseudo-likelihood is raised.
+
+    Examples
+    --------
+    >>> from pasb import StickBreakingClassifier, SupportVector
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = StickBreakingClassifier(
+    ...     binary=SupportVector(), n_warmup=50, n_draws=50, random_state=1
+    ... ).fit(X, y)
+    >>> model.score(X, y) > 0.9
+    True
     """
 
     has_fits = True

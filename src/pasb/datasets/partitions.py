@@ -39,6 +39,13 @@ class Partition:
         Class names.
     train, test : ndarray of int
         Row numbers in the data set, in rising order.
+
+    Examples
+    --------
+    >>> from pasb import datasets
+    >>> part = datasets.load("iris").partition(0)
+    >>> len(part.train), len(part.test)
+    (120, 30)
     """
 
     X_train: np.ndarray

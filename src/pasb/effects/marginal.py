@@ -251,19 +251,55 @@ def slopes(
 
 
 def avg_predictions(model: Any, X: Any, *, by: Any = True, **options: Any) -> Any:
-    """`predictions`, averaged over all rows or by groups."""
+    """`predictions`, averaged over all rows or by groups.
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, effects
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> effects.avg_predictions(model, X)[["class", "estimate"]].round(1)
+       class  estimate
+    0      0       0.3
+    1      1       0.3
+    2      2       0.3
+    """
     return predictions(model, X, by=by, **options)
 
 
 def avg_comparisons(
     model: Any, X: Any, variables: Any = None, *, by: Any = True, **options: Any
 ) -> Any:
-    """`comparisons`, averaged over all rows or by groups."""
+    """`comparisons`, averaged over all rows or by groups.
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, effects
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> wider = {"petal width (cm)": [1.0, 2.0]}
+    >>> found = effects.avg_comparisons(model, X, wider, classes=[2])
+    >>> bool(found["lower"][0] > 0)  # a wider petal speaks for virginica
+    True
+    """
     return comparisons(model, X, variables, by=by, **options)
 
 
 def avg_slopes(model: Any, X: Any, variables: Any = None, *, by: Any = True, **options: Any) -> Any:
-    """`slopes`, averaged over all rows or by groups."""
+    """`slopes`, averaged over all rows or by groups.
+
+    Examples
+    --------
+    >>> from pasb import StickLogisticClassifier, effects
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = StickLogisticClassifier(n_warmup=200, n_draws=200, random_state=1).fit(X, y)
+    >>> found = effects.avg_slopes(model, X, "petal width (cm)", classes=[2])
+    >>> bool(found["lower"][0] > 0)
+    True
+    """
     return slopes(model, X, variables, by=by, **options)
 
 

@@ -38,6 +38,13 @@ class OrderTable(NamedTuple):
         log-ratio of the pseudo-prior to the prior at its parameters.
     groups : tuple
         Of `pasb.numerics.row_groups.Groups`.
+
+    Examples
+    --------
+    >>> sums = -np.arange(4.0).reshape(2, 2)
+    >>> OrderTable.of(sums, sums - 1, "reverse").accept
+    array([[-1., -2.],
+           [-3., -4.]])
     """
 
     accept: NDArray[np.float64]

@@ -70,6 +70,13 @@ def check_binary_model(
     ------
     ConformityError
         An AssertionError that names the check and says what was found.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> report = check_binary_model(Logistic(moves="gibbs"))
+    >>> print(str(report).splitlines()[0])
+    Logistic passed 8 checks
     """
     report = Report(type(model).__name__)
     for check in _EXACT + _STATISTICAL:

@@ -21,7 +21,14 @@ FARTHEST = 1e3  # size of the largest covariates; standardised ones stay far bel
 
 
 def check_interface(model: BinaryModel, *, seed: int = 0, **_) -> str:
-    """Names and shapes of the parameters agree wherever they appear."""
+    """Names and shapes of the parameters agree wherever they appear.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_interface(Logistic())
+    'parameters coef, precision; kept coef'
+    """
     model.check()
     rng = np.random.default_rng(seed)
     for n_columns in (1, 2, 5):
@@ -51,7 +58,14 @@ def check_interface(model: BinaryModel, *, seed: int = 0, **_) -> str:
 def check_log_probabilities(
     model: BinaryModel, *, seed: int = 0, thorough: bool = False, **_
 ) -> str:
-    """The logs are finite, belong together, and sum up to `log_sums`."""
+    """The logs are finite, belong together, and sum up to `log_sums`.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_log_probabilities(Logistic())
+    '256 rows, |x| up to 1000'
+    """
     name = "check_log_probabilities"
     rng = np.random.default_rng(seed)
     n_rows, n_columns, n_draws = 256, 3, 100 if thorough else 20
@@ -97,7 +111,14 @@ def check_log_probabilities(
 
 
 def check_reproducibility(model: BinaryModel, *, seed: int = 0, **_) -> str:
-    """A chain is a function of its keys, and continues from a checkpoint as if never stopped."""
+    """A chain is a function of its keys, and continues from a checkpoint as if never stopped.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_reproducibility(Logistic())
+    'six sweeps, stopped and resumed after three'
+    """
     name = "check_reproducibility"
     rng = np.random.default_rng(seed)
     problem = Problem(_small_rows(2, rng), model, augmented=True, n_swaps=5)
@@ -115,7 +136,14 @@ def check_reproducibility(model: BinaryModel, *, seed: int = 0, **_) -> str:
 
 
 def check_edge_cases(model: BinaryModel, *, seed: int = 0, thorough: bool = False, **_) -> str:
-    """Updates stay finite without rows, with one row, one label only, and separated labels."""
+    """Updates stay finite without rows, with one row, one label only, and separated labels.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_edge_cases(Logistic()).split(", ")[:3]
+    ['no rows', 'all successes', 'all failures']
+    """
     rng = np.random.default_rng(seed)
     n = 300 if thorough else 60
     x = np.linspace(-3, 3, 40)
@@ -156,7 +184,14 @@ def check_edge_cases(model: BinaryModel, *, seed: int = 0, thorough: bool = Fals
 def check_prior(
     model: BinaryModel, *, seed: int = 0, level: float = 1e-6, thorough: bool = False
 ) -> str:
-    """`simulate` and the sampler's `draw_prior` draw from the same distribution."""
+    """`simulate` and the sampler's `draw_prior` draw from the same distribution.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_prior(Logistic()).split(",")[0]
+    '6000 draws each'
+    """
     n = 30_000 if thorough else 6000
     rng = np.random.default_rng(seed)
     sampler = model.sampler(_small_rows(2, rng))
@@ -185,7 +220,14 @@ def check_prior(
 def check_recovery(
     model: BinaryModel, *, seed: int = 0, level: float = 1e-6, thorough: bool = False
 ) -> str:
-    """Probabilities that rows were simulated with are found again, and found precisely."""
+    """Probabilities that rows were simulated with are found again, and found precisely.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> check_recovery(Logistic()).split(",")[0]
+    '5 data sets'
+    """
     n_data_sets, n_rows, n_warmup, n_draws = 10 if thorough else 5, 300, 300, 300
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, 2))])

@@ -13,6 +13,20 @@ class ConformityError(AssertionError):
     ----------
     check : str
         The name of the function that failed; it can be called on its own.
+
+    Examples
+    --------
+    >>> from pasb import Logistic
+    >>> from pasb.testing import check_prior
+    >>> class Wide(Logistic):
+    ...     def simulate(self, n_columns, rng):
+    ...         drawn = super().simulate(n_columns, rng)
+    ...         return {**drawn, "coef": 2 * drawn["coef"]}
+    >>> try:
+    ...     check_prior(Wide())
+    ... except ConformityError as error:
+    ...     print(error.check)
+    check_prior
     """
 
     def __init__(self, check: str, model: object, finding: str):
@@ -30,7 +44,16 @@ class Line(NamedTuple):
 
 @dataclass
 class Report:
-    """The checks that a binary model passed."""
+    """The checks that a binary model passed.
+
+    Examples
+    --------
+    >>> report = Report("Probit")
+    >>> report.add("check_prior", "6000 draws each", 0.25)
+    >>> print(report)
+    Probit passed 1 checks
+    check_prior     0.2 s  6000 draws each
+    """
 
     model: str
     lines: list[Line] = field(default_factory=list)
