@@ -108,7 +108,6 @@ def test_runs_that_were_cut_short_are_said(iris):
         *({1, 2}, set(), np.float64(0.25), np.int32(4), np.arange(3.0), np.array(["a", "b"])),
         *(np.log, np.mean, StandardScaler, dict, pasb.Normal(1, 3), StandardScaler(with_std=False)),
     ],
-    ids=repr,
 )
 def test_text_of_values(value):
     text = PythonText({})

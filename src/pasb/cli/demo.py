@@ -101,9 +101,7 @@ def _in_words(softplus: Any) -> str:
     told = softplus.convergence_in_words()
     if softplus.converged_:
         return told
-    return (
-        f"{told} By default there are twice as many chains, which run until they agree, or give up."
-    )
+    return f"{told} By default chains run until they agree, or give up."
 
 
 def vehicle() -> Task:
@@ -126,7 +124,7 @@ def contenders(quick: bool) -> dict[str, Callable[[], Any]]:
     return {
         OURS[0]: lambda: SoftplusClassifier(
             n_layers=2,
-            n_chains=1 if quick else 2,
+            n_chains=1 if quick else 4,
             n_warmup=sweeps,
             n_draws=20 if quick else 100,
             random_state=SEED,
