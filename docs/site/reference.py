@@ -8,6 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from commands import TITLE, write_commands
+
 # The order of the reference. A test compares it with what the package exports.
 GROUPS: dict[str, tuple[str, list[str]]] = {
     "Classifiers": (
@@ -53,6 +55,7 @@ MODULES = (
     "sticks",
     "testing",
     "variates",
+    "errors",
 )
 
 
@@ -97,6 +100,10 @@ def write_reference(folder: Path) -> None:
         path = f"pasb.{module}"
         loaded = importlib.import_module(path)
         lines += _group(folder, path, path, names_of(loaded), _first_line(loaded))
+    write_commands(folder / "command_line.rst")
+    about = "``pasb fit``, ``predict``, ``report`` and the others: :doc:`command_line`."
+    lines += [TITLE, "-" * len(TITLE), "", about, ""]
+    lines += [".. toctree::", "   :hidden:", "", "   command_line", ""]
     (folder / "index.rst").write_text("\n".join(lines), "utf-8")
 
 

@@ -41,8 +41,8 @@ _HOMES = {
     "save": "pasb.classifiers.model_file",
 }
 _MODULES = (
-    *("binary", "choice", "datasets", "effects", "orders", "plots", "sticks", "testing"),
-    "variates",
+    *("binary", "choice", "datasets", "effects", "errors", "orders", "plots", "sticks"),
+    *("testing", "variates"),
 )
 
 __all__ = [
@@ -73,6 +73,7 @@ __all__ = [
     "compare",
     "datasets",
     "effects",
+    "errors",
     "fit",
     "fit_together",
     "load",

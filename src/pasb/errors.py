@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+__all__ = [
+    "CheckpointError",
+    "ConvergenceWarning",
+    "DivergenceError",
+    "EngineError",
+    "FileFormatError",
+    "NewerFormatError",
+    "PasbError",
+    "TimeBudgetError",
+]
+
 if TYPE_CHECKING:
     from sklearn.exceptions import ConvergenceWarning as _OfScikitLearn
 
@@ -12,7 +23,19 @@ if TYPE_CHECKING:
 
 
 class PasbError(Exception):
-    """The root of the errors that are pasb's own."""
+    """The root of the errors that are pasb's own.
+
+    Examples
+    --------
+    >>> from tempfile import NamedTemporaryFile
+    >>> import pasb
+    >>> with NamedTemporaryFile(suffix=".pasb") as file:
+    ...     try:
+    ...         pasb.load(file.name)
+    ...     except pasb.errors.PasbError as error:
+    ...         print(type(error).__name__)
+    FileFormatError
+    """
 
 
 class FileFormatError(PasbError, ValueError):
