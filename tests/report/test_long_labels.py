@@ -64,3 +64,12 @@ def test_captions_of_traces_keep_the_row(page):
     for caption in rows:
         shown = re.sub(r"<[^>]*>", "", caption)
         assert re.search(r", training row \d+$", shown), shown
+
+
+def test_orders_show_a_part_of_every_name(page):
+    lines = re.findall(r'<th scope="row"><bdi title="([^"]*)">([^<]*)</bdi>', part(page, "order"))
+    orders = [html.unescape(shown) for whole, shown in lines if "&gt;" in whole]
+    assert orders
+    for line in orders:
+        assert len(line) <= 120
+        assert len(set(re.split(" > | / ", line))) == N

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.plots import canvas, style
-from pasb.plots.lettering import use_fonts
+from pasb.plots.lettering import readable, use_fonts
 from pasb.plots.subject import Subject
 from pasb.sticks import Direction
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 MOST_IN_A_LINE = 9  # classes up to which an order can be read in a line
 LONGEST_LINE = 48  # letters of an order
-SHORTEST = 6  # letters of a class name in it
 MOST_NUMBERS = 10  # classes up to which the cells carry numbers
 
 
@@ -163,7 +162,8 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
             fontsize=style.SMALL,
             color=style.INK,
         )
-    ax.set_yticks(range(n_shown), _order_labels(fitted, orders[:n_shown]))
+    labels = [readable(line) for line in fitted.order_lines(orders[:n_shown], LONGEST_LINE)]
+    ax.set_yticks(range(n_shown), labels)
     ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
     ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
     style.tidy(ax)
@@ -176,16 +176,6 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, _titled("The most probable orders", model, direction), detail)
     return ax
-
-
-def _order_labels(fitted: Any, orders: NDArray[np.int64]) -> list[str]:
-    """Orders in a line, with class names as long as the line has room for."""
-    for most in range(40, SHORTEST - 1, -1):
-        names = style.shortened(fitted.classes, most)
-        labels = [fitted.order_label(order, names) for order in orders]
-        if max(map(len, labels)) <= LONGEST_LINE:
-            break
-    return labels
 
 
 def order_places(model: Any, ax: Axes, direction: Direction | None = None) -> Axes:

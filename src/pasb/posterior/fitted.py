@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pasb.binary.binary_model import BinaryModel
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling
+from pasb.covariates.short_labels import short_labels
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import sorting
 from pasb.posterior.diagnostics import Diagnostics, rhat_and_ess
@@ -27,6 +28,7 @@ from pasb.sampling.draws import Draws
 from pasb.sticks import Direction
 
 MOST_WATCHED = 24  # rows
+SHORTEST_NAME = 6  # letters of a class in a line of them
 MOST_PREDICTORS = 4  # that are kept with draws
 DRAWS_AT_ONCE = 512  # whose parameters diagnostics copy
 
@@ -215,11 +217,20 @@ class Fitted:
 
     def order_label(self, order: NDArray[np.int64], names: Sequence[object] | None = None) -> str:
         """Classes from the first stick to the last, as in ``a > b > c / d``, or other names."""
-        names = self.classes if names is None else names
-        labels = [str(names[category]) for category in order]
+        shown: Any = self.classes if names is None else names
+        labels = [str(shown[category]) for category in order]
         if self.last_two_tie:
             labels[-2:] = [" / ".join(labels[-2:])]
         return " > ".join(labels)
+
+    def order_lines(self, orders: NDArray[np.int64], longest: int) -> list[str]:
+        """Several orders, with class names as long as lines of `longest` letters have room for."""
+        for most in range(longest, SHORTEST_NAME - 1, -1):
+            names = short_labels(self.classes, most)
+            lines = [self.order_label(order, names) for order in orders]
+            if max(map(len, lines), default=0) <= longest:
+                break
+        return lines
 
     def orders_by_frequency(
         self, direction: Direction

@@ -13,6 +13,7 @@ from pasb.report.markup import (
     number,
     paragraph,
     percent,
+    shortened,
     table,
     text,
 )
@@ -111,15 +112,14 @@ def order_section(facts: dict[str, Any], classes: list[str]) -> Html:
         )
         if facts["fixed"]:
             continue
+        orders = map(shortened, one["orders"], one["lines"])
         rows = [
             [
                 order,
                 Html(f'<span class="bar" style="width:{90 * p:.0f}px"></span>{p:.1%}'),
                 f"{visits} of {one['n_chains']}",
             ]
-            for order, p, visits in zip(
-                labels(one["orders"], 120), one["probability"], one["chains"], strict=True
-            )
+            for order, p, visits in zip(orders, one["probability"], one["chains"], strict=True)
         ]
         caption = f"The most probable orders{named}, first stick to last"
         parts.append(table(caption, ["order", "probability", "chains"], rows, numbers=[2]))

@@ -17,6 +17,7 @@ from pasb.report.prior_facts import prior_facts
 
 MOST_POINTS = 240  # of a trace
 MOST_ORDERS = 8
+LONGEST_LINE = 120  # letters of an order
 MOST_JUDGED = 2000  # rows by which splits are judged
 MOST_NAMES = 60
 
@@ -132,6 +133,7 @@ def order_facts(model: Any, evaluated: Evaluated | None) -> dict[str, Any]:
             {
                 "direction": direction,
                 "orders": [fitted.order_label(order) for order in top],
+                "lines": fitted.order_lines(top, LONGEST_LINE),
                 "probability": [float(share) for share in shares[:MOST_ORDERS]],
                 "chains": [fitted.n_visits(order, direction) for order in top],
                 "n_chains": len(chains),

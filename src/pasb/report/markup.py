@@ -27,10 +27,13 @@ def labels(values: Iterable[Any], most: int = 60) -> list[Html]:
     Long ones are shortened so that they stay distinct, with the whole of them in a title.
     """
     whole = [str(value) for value in values]
-    return [_label(one, short) for one, short in zip(whole, short_labels(whole, most), strict=True)]
+    return [
+        shortened(one, short) for one, short in zip(whole, short_labels(whole, most), strict=True)
+    ]
 
 
-def _label(whole: str, short: str) -> Html:
+def shortened(whole: str, short: str) -> Html:
+    """A label that was shortened, with the whole of it in a title."""
     title = "" if short == whole else f' title="{text(whole)}"'
     return Html(f"<bdi{title}>{text(short)}</bdi>")
 
