@@ -11,6 +11,8 @@ from matplotlib import pyplot
 
 from pasb import StickLogisticClassifier, plots
 from pasb.plots import style
+from pasb.plots.maps import others_in_words
+from pasb.plots.plane import Plane
 
 N = 4
 CLASSES = np.array([f"a class with a very long name, number {k}, of the four" for k in range(N)])
@@ -73,11 +75,27 @@ def test_covariates(fitted):
     assert plane.get_xlabel().split("\n")[0] != plane.get_ylabel()
 
 
+def test_covariates_that_the_map_holds_fixed(fitted):
+    _, X, _ = fitted
+    wide = X.assign(**{f"yet another covariate with a long name {k}": 0.1 for k in (3, 4)})
+    words = others_in_words(Plane.of(wide[wide.columns[1:]], 0, 1), list(wide.columns[1:]))
+    names = [one.split(" = ")[0] for one in words.removeprefix("\nat ").split(", ")]
+    assert len(set(names)) == 2
+
+
 def test_alternatives():
     answer = pd.DataFrame(
         {"alternative": CLASSES, "estimate": 0.2, "lower": 0.1, "upper": 0.3},
     )
     assert len(set(shown(plots.choices(answer).get_yticklabels()))) == N
+
+
+def test_pairs_of_alternatives_show_a_part_of_both():
+    pairs = [(a, b) for a in CLASSES for b in CLASSES if a != b]
+    answer = pd.DataFrame(pairs, columns=["from", "to"]).assign(estimate=0.2, lower=0.1, upper=0.3)
+    names = shown(plots.choices(answer).get_yticklabels())
+    assert len(set(names)) == len(pairs)
+    assert len({name.split(" \N{RIGHTWARDS ARROW} ")[1] for name in names}) == N
 
 
 def test_underscores_stay_where_spaces_would_make_names_alike():

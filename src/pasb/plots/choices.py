@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pasb.covariates.frame_input import data_frame
+from pasb.covariates.short_labels import short_labels
 from pasb.plots import canvas, style
 from pasb.plots.lettering import use_fonts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LONGEST = 34  # letters of the name of a row
 MIDDLES = ("estimate", "median")
 NUMBERS = (*MIDDLES, "lower", "upper", "share", "counterfactual", "violated", "price_below_zero")
 WORDS = {
@@ -70,7 +73,7 @@ def choices(answer: Any, *, label: str = "", ax: Axes | None = None) -> Axes:
         for mask, shade in ((own & ~clear, "#A6A6A6"), (own & clear, colours[k])):
             ax.hlines(places[mask], low[mask], high[mask], color=shade, linewidth=2.2)
             ax.scatter(value[mask], places[mask], s=22, color=shade, zorder=3)
-    ax.set_yticks(places, style.pretty(names))
+    ax.set_yticks(places, style.pretty(names, LONGEST))
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel(label or middle, fontsize=style.SMALL, color=style.INK)
     style.tidy(ax, grid="x")
@@ -88,7 +91,11 @@ def _rows(frame: Any) -> tuple[list[str], list[tuple]]:
     if not own:
         own, grouping = grouping, []
     text = WORDS[known] if known else ", ".join(["{}"] * len(own))
-    names = [text.format(*row) for row in frame.select(own).iter_rows()]
+    columns = [list(map(str, frame[name].to_list())) for name in own]
+    names = [text.format(*row) for row in zip(*columns, strict=True)]
+    if max(map(len, names), default=0) > LONGEST:
+        columns = _short_columns(columns)
+        names = [text.format(*row) for row in zip(*columns, strict=True)]
     groups = list(frame.select(grouping).iter_rows()) if grouping else [()] * len(names)
     if grouping:
         names = [
@@ -96,3 +103,10 @@ def _rows(frame: Any) -> tuple[list[str], list[tuple]]:
             for name, group in zip(names, groups, strict=True)
         ]
     return names, groups
+
+
+def _short_columns(columns: list[list[str]]) -> list[list[str]]:
+    """Labels short enough for a line of several; a label is the same in all columns."""
+    most = (LONGEST - 3) // len(columns)
+    short = iter(short_labels([label for column in columns for label in column], most))
+    return [list(islice(short, len(column))) for column in columns]

@@ -193,5 +193,6 @@ def others_in_words(points: Plane, names: list[str]) -> str:
     def text(value: Any) -> str:
         return f"{value:.3g}" if isinstance(value, float) else style.shortened([value], 14)[0]
 
-    shown = [f"{style.pretty([names[k]], 16)[0]} = {text(values[k])}" for k in others]
+    called = style.pretty([names[k] for k in others], 16)
+    shown = [f"{name} = {text(values[k])}" for name, k in zip(called, others, strict=True)]
     return "\nat " + ", ".join(shown)
