@@ -12,6 +12,8 @@ FAMILIES = {
     "logistic": "logistic",
     "robit": "robit",
     "softplus": "softplus",
+    "softplus_default": "default moves of softplus sticks",
+    "availability": "random availability",
     "choice": "covariates of alternatives",
     "panel": "intercepts of persons",
     "own": "users' models",
@@ -114,6 +116,10 @@ def write(found: dict[str, dict], folder: Path) -> None:
 def _family(name: str) -> str:
     if name.startswith("a user"):
         return "own"
+    if name.startswith("softplus by default moves"):
+        return "softplus_default"
+    if "availability" in name and not name.startswith(("choice", "panel")):
+        return "availability"
     return "robit" if name.startswith("probit") else name.partition(",")[0].partition(" ")[0]
 
 
