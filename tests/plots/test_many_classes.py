@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -90,6 +91,13 @@ def test_a_legend_leaves_room_for_the_picture(many, name):
     ax = figure.axes[0]
     assert ax.get_position().width * figure.get_figwidth() > 3
     assert len(ax.get_legend().get_texts()) == 26
+
+
+def test_names_below_the_pairs_do_not_overlap(many):
+    figure = plots.order_posterior(many[0])
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(a.x1 <= b.x0 + 0.5 for a, b in pairwise(boxes))
 
 
 def test_what_is_left_out_is_said(many):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_IN_A_LINE = 9  # classes up to which an order can be read in a line
 LONGEST_LINE = 48  # letters of an order
+MOST_SLANTED = 14  # names below the map of pairs; more would lie on one another
 MOST_NUMBERS = 10  # classes up to which the cells carry numbers
 
 
@@ -130,8 +131,10 @@ def order_matrix(model: Any, ax: Axes, direction: Direction | None = None) -> Ax
         ax.grid(True, which="minor", color="white", linewidth=2)
     ax.tick_params(which="both", length=0)
     if sum(map(len, names)) > 34:
-        ax.tick_params(axis="x", labelrotation=40)
+        upright = len(ticks) > MOST_SLANTED
+        ax.tick_params(axis="x", labelrotation=90 if upright else 40)
         for label in ax.get_xticklabels():
+            label.set_verticalalignment("center" if upright else "top")
             label.set_horizontalalignment("right")
             label.set_rotation_mode("anchor")
     style.title(
