@@ -99,7 +99,7 @@ def largest_deviation(independent, dependent, n_batches=40):
     return np.abs(difference[varies] / np.sqrt(variance[varies])).max(), varies.sum()
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=5e-7)
 @pytest.mark.parametrize(
     ("model", "fixed", "direction", "augmented", "n"),
     [

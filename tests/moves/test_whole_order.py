@@ -22,7 +22,7 @@ from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
 
 
-@pytest.mark.statistical(level=1e-6)
+@pytest.mark.statistical(level=5e-7)
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 @pytest.mark.parametrize("counts", [(20, 2, 8), (12, 5, 1, 9)])
 def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, level):
