@@ -506,7 +506,7 @@ def test_a_model_of_a_gpu_is_read_and_predicts_without_one(kind, tmp_path, monke
         raise pasb.errors.EngineError("there is no GPU")
 
     monkeypatch.setattr("pasb.engines.device.array_module", no_gpu)
-    monkeypatch.setattr("pasb.classifiers.softplus_classifier.array_module", no_gpu)
+    monkeypatch.setattr("pasb.classifiers.parted_softplus_fit.array_module", no_gpu)
     again = pasb.load(tmp_path / "model.pasb")
     assert again.engine == "cuda"
     np.testing.assert_array_equal(again.predict_proba(X), expected)

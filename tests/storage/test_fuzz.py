@@ -611,7 +611,7 @@ def place(tmp_path_factory):
 def use(path, target="y"):
     """Read a table and take it apart, as the command line does."""
     try:
-        table, labels, _ = training_table(path, target, ColumnOptions())
+        table, labels, *_ = training_table(path, target, ColumnOptions())
         assert len(table) == len(labels) > 0
         encoder = TableEncoder().fit(table)
         assert np.isfinite(encoder.transform(table)).all()
@@ -706,7 +706,7 @@ def test_a_table_reads_back(place):
     path = place / "sound.parquet"
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "y": ["u", "v", "u", "v"]})
     write_table(table, path)
-    X, labels, _ = training_table(path, "y", ColumnOptions())
+    X, labels, *_ = training_table(path, "y", ColumnOptions())
     assert TableEncoder().fit_transform(X).ravel().tolist() == [1.0, 2.0, 3.0, 4.0]
     assert labels.tolist() == ["u", "v", "u", "v"]
     use(Path(path))

@@ -230,7 +230,9 @@ def parquet_files(path: str | os.PathLike) -> list[str]:
         if found and Path(text).suffix not in PARQUET:
             raise ValueError(f"{text} does not end in .parquet; other files are read into memory")
     if not found:
-        raise ValueError(f"X: there is no Parquet file {text!r}")
+        if Path(text).is_dir():
+            raise ValueError(f"X: {text!r} is a folder, and there is no Parquet file in it")
+        raise ValueError(f"X: no such file: there is no Parquet file {text!r}")
     return found
 
 

@@ -22,7 +22,7 @@ from pasb.report.effect_facts import effect_facts
 from pasb.report.evaluated import Evaluated
 from pasb.report.fit_facts import draw_facts, model_facts, order_facts
 from pasb.report.page import FRAME, page
-from pasb.report.reproduction import Reproduction
+from pasb.report.made_again import MadeAgain
 from pasb.report.rival_facts import rival_facts
 from pasb.report.row_facts import row_facts, score_facts
 from pasb.storage.whole_file import replacing
@@ -119,14 +119,14 @@ class ModelReport:
             "compare": None if compare else "False",
         }
         options = {name: value for name, value in chosen.items() if value is not None}
-        reproduction = Reproduction.of(model, classifier, command, rows, options)
+        again = MadeAgain.of(model, classifier, command, rows, options)
         self.facts: dict[str, Any] = {
             "title": title or f"Report on a {type(classifier).__name__}",
             "version": __version__,
             "date": datetime.date.today().isoformat(),
             "versions": _versions(),
-            "reproduce": reproduction.lines,
-            "reproduce_notes": reproduction.notes,
+            "reproduce": again.lines,
+            "reproduce_notes": again.notes,
             "model": model_facts(subject),
             "draws": draw_facts(classifier),
             "order": order_facts(classifier, seen),

@@ -11,7 +11,7 @@ from pasb.report.python_text import PythonText
 CUT_SHORT = ("time", "interrupted", "warm-up")
 
 
-class Reproduction(NamedTuple):
+class MadeAgain(NamedTuple):
     """How a report is made again.
 
     Attributes
@@ -28,7 +28,7 @@ class Reproduction(NamedTuple):
     @classmethod
     def of(
         cls, model: Any, classifier: Any, command: str | None, rows: list[str], options: dict
-    ) -> Reproduction:
+    ) -> MadeAgain:
         """From a fitted model.
 
         Parameters
