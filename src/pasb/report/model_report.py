@@ -21,8 +21,8 @@ from pasb.posterior.tails import tails_of
 from pasb.report.effect_facts import effect_facts
 from pasb.report.evaluated import Evaluated
 from pasb.report.fit_facts import draw_facts, model_facts, order_facts
-from pasb.report.page import FRAME, page
 from pasb.report.made_again import MadeAgain
+from pasb.report.page import FRAME, page
 from pasb.report.rival_facts import rival_facts
 from pasb.report.row_facts import row_facts, score_facts
 from pasb.storage.whole_file import replacing
