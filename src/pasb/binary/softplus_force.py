@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pasb.binary.softplus_gradient import total_of
+from pasb.binary.softplus_gradient import product_into, times, total_of
 from pasb.binary.stick_rows import mark_block
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.single import HALF, ONE, ZERO, single_exp, single_log
@@ -109,20 +109,6 @@ def single_predictors(block, coef, out):
                 y[i] = z + b3 * x3[i]
 
 
-@elementwise
-def single_times(factor, values):
-    """Multiply `values` in place."""
-    for i in range(values.size):
-        values[i] *= factor[i]
-
-
-@elementwise
-def single_product(factor, values, out):
-    """``out = factor * values``."""
-    for i in range(values.size):
-        out[i] = factor[i] * values[i]
-
-
 @kernel
 def single_gradient(rows, coef, log_weight, work, grad_coef, grad_weight):
     """The gradient of the log-likelihood of `StickRows` by coefficients and log-weights.
@@ -148,14 +134,14 @@ def single_gradient(rows, coef, log_weight, work, grad_coef, grad_weight):
             for t in range(k * n_layers, (k + 1) * n_layers):
                 add_single_layer(psi[t], top[k], slopes[t])
             for t in range((k + 1) * n_layers - 2, k * n_layers - 1, -1):
-                single_times(slopes[t + 1], slopes[t])
+                times(slopes[t + 1], slopes[t])
         single_shares(top, own_weight, scratch, log_rate)
         slopes_of_rows(log_rate, signs, powers, scratch)
         for k in range(n_experts):
-            single_times(scratch, top[k])
+            times(scratch, top[k])
             grad_weight[k] += total_of(top[k])
             for t in range(k * n_layers, (k + 1) * n_layers):
-                single_product(slopes[t], top[k], psi[t])
+                product_into(slopes[t], top[k], psi[t])
         grad_coef += np.dot(psi, block.T)
 
 
