@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
@@ -75,7 +76,7 @@ def test_lines_make_the_same_report(name, tmp_path, monkeypatch):
 
 def test_what_cannot_be_written_down_is_said(iris):
     model, _, (X, y) = iris
-    pipe = make_pipeline(FunctionTransformer(lambda table: table), model).fit(X, y)
+    pipe = make_pipeline(FunctionTransformer(lambda table: table), clone(model)).fit(X, y)
     facts = ModelReport(pipe, X).facts
     assert facts["reproduce_notes"] == ["Write your own values of func where there are dots."]
     assert "FunctionTransformer(func=...)" in facts["reproduce"]
