@@ -15,7 +15,13 @@ from pasb.testing import (
 
 
 @pytest.mark.statistical(level=1e-6)
-@pytest.mark.parametrize("model", [Logistic(), Robit()], ids=["logistic", "robit"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(Logistic(), id="logistic"),
+        pytest.param(Robit(), id="robit", marks=pytest.mark.slow),
+    ],
+)
 def test_right_models_pass(model, seed, level):
     report = check_binary_model(model, seed=seed, level=level)
     assert len(report.lines) == 8

@@ -75,13 +75,13 @@ def test_the_horseshoe_given_tau_is_that_of_the_literature():
 
 
 @pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("kind", [Logistic, Robit])
+@pytest.mark.parametrize("kind", [Logistic, pytest.param(Robit, marks=pytest.mark.slow)])
 def test_shifted_priors_fixed_order(kind, seed, level):
     check_fixed_order(kind(priors=SHIFTED), seed=seed, level=level)
 
 
 @pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("moves", ["mixed", "gibbs"])
+@pytest.mark.parametrize("moves", [pytest.param("mixed", marks=pytest.mark.slow), "gibbs"])
 def test_shifted_priors_sampled_order(moves, seed, level):
     check_sampled_order(Logistic(priors=SHIFTED, moves=moves), seed=seed, level=level)
 

@@ -22,6 +22,8 @@ from pasb.sticks import simulate_categories
 
 X = np.column_stack([np.ones(10), np.linspace(-1.5, 1.5, 10)])
 N_CATEGORIES = 3
+GIBBS = Logistic(moves="gibbs")
+slow = pytest.mark.slow
 
 
 def statistics(order, coef, precision, y):
@@ -102,23 +104,21 @@ def largest_deviation(independent, dependent, n_batches=40):
 @pytest.mark.statistical(level=5e-7)
 @pytest.mark.parametrize(
     ("model", "fixed", "direction", "augmented", "n"),
-    [
-        (Logistic(), True, "forward", False, 4000),
-        (Logistic(moves="gibbs"), True, "forward", True, 4000),
-        (Logistic(precision=0.5), True, "reverse", False, 4000),
-        (Logistic(), False, "forward", False, 2000),
-        (Logistic(precision=0.5), False, "reverse", True, 2000),
-        (Logistic(moves="gibbs"), False, "forward", False, 2000),
+    [  # default moves are in test_binary_conformity.py too
+        pytest.param(Logistic(), True, "forward", False, 4000, id="ard", marks=slow),
+        pytest.param(GIBBS, True, "forward", True, 4000, id="ard-augmented-gibbs"),
+        pytest.param(
+            Logistic(precision=0.5), True, "reverse", False, 4000,
+            id="fixed-precision-reverse", marks=slow,
+        ),
+        pytest.param(Logistic(), False, "forward", False, 2000, id="order", marks=slow),
+        pytest.param(
+            Logistic(precision=0.5), False, "reverse", True, 2000,
+            id="order-augmented", marks=slow,
+        ),
+        pytest.param(GIBBS, False, "forward", False, 2000, id="order-gibbs"),
     ],
-    ids=[
-        "ard",
-        "ard-augmented-gibbs",
-        "fixed-precision-reverse",
-        "order",
-        "order-augmented",
-        "order-gibbs",
-    ],
-)
+)  # fmt: skip
 def test_joint_distribution(model, fixed, direction, augmented, n, seed, level):
     rng = np.random.default_rng(seed)
     order = np.array([1, 2, 0]) if fixed else None

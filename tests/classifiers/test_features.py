@@ -15,6 +15,7 @@ from pasb import SoftplusClassifier, SoftplusFeatures, StackedSoftplusClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 SMALL = {
+    "moves": "gibbs",  # quick; paths between orders take most of a small fit
     "n_experts": 2,
     "n_layers": 2,
     "n_chains": 2,

@@ -81,8 +81,13 @@ def test_draws_and_approximations_are_stored_once(n_jobs):
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs Linux")
 @pytest.mark.parametrize(
     "case",
-    ["softplus 50000 11 3 2 1 1", "softplus 400000 9 3 2 1 2", "logistic 50000 11 3 2 2 2"],
-    ids=["softplus", "softplus, two threads", "logistic"],
+    [
+        pytest.param("softplus 50000 11 3 2 1 1", id="softplus"),
+        pytest.param(
+            "softplus 400000 9 3 2 1 2", id="softplus, two threads", marks=pytest.mark.slow
+        ),
+        pytest.param("logistic 50000 11 3 2 2 2", id="logistic"),
+    ],
 )
 def test_resident_memory_is_three_times_the_data_at_most(case):
     """Model, rows, covariates, classes, draws, chains and threads; heaps of threads count too.

@@ -46,6 +46,9 @@ NOT_SATISFIABLE = {
 
 SOFTPLUS = SMALL | {"n_experts": 2, "n_layers": 2, "n_chains": 1, "n_warmup": 30, "n_draws": 20}
 
+# what trajectories add to a fit of a small table, paths between orders, takes most of its time
+SOFTPLUS_BY_GIBBS = SOFTPLUS | {"moves": "gibbs"}
+
 SVM = SMALL | {"n_chains": 1, "n_warmup": 30, "n_draws": 20, "width": 0.5}
 
 ONLY_WHOLE_ROWS = WITHOUT_COLUMNS | dict.fromkeys(
@@ -69,9 +72,9 @@ def expected_failures(estimator):
     [
         StickLogisticClassifier(**SMALL),
         StickBreakingClassifier(**SMALL),
-        SoftplusClassifier(**SOFTPLUS),
-        StackedSoftplusClassifier(**SOFTPLUS, stack_sweeps=40),
-        SoftplusFeatures(SoftplusClassifier(**SOFTPLUS)),
+        SoftplusClassifier(**SOFTPLUS_BY_GIBBS),
+        StackedSoftplusClassifier(**SOFTPLUS_BY_GIBBS, stack_sweeps=40),
+        SoftplusFeatures(SoftplusClassifier(**SOFTPLUS_BY_GIBBS)),
         StickRobitClassifier(**SMALL),
         StickSVMClassifier(**SVM),
         StickSVMClassifier(kernel="linear", **SVM),
@@ -79,6 +82,19 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
 )
 def test_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        SoftplusClassifier(**SOFTPLUS),
+        StackedSoftplusClassifier(**SOFTPLUS, stack_sweeps=40),
+        SoftplusFeatures(SoftplusClassifier(**SOFTPLUS)),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_check_of_scikit_learn_with_default_moves(estimator, check):
     check(estimator)
 
 

@@ -18,6 +18,7 @@ from pasb.storage import store
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 
 SMALL = {
+    "moves": "gibbs",  # quick; paths between orders take most of a small fit
     "n_experts": 2,
     "n_layers": 2,
     "n_chains": 2,
@@ -285,19 +286,28 @@ class TestStop:
 
         return [callback]
 
-    @pytest.mark.parametrize("n_stacks", [1, 2, 3])
-    def test_resumed_on_every_level(self, n_stacks, tmp_path):
-        whole = fit(n_stacks=n_stacks)
+    @pytest.mark.parametrize(
+        ("n_stacks", "moves"),
+        [
+            (1, "mixed"),
+            (2, "gibbs"),
+            (3, "gibbs"),
+            pytest.param(3, "mixed", marks=pytest.mark.slow),
+        ],
+    )
+    def test_resumed_on_every_level(self, n_stacks, moves, tmp_path):
+        settings = {"n_stacks": n_stacks, "moves": moves}
+        whole = fit(**settings)
         for level in range(1, n_stacks + 1):
             for sweep in (3, 18):
                 folder = tmp_path / f"{level}-{sweep}"
                 stop = self.stop_in(level, sweep)
-                part = fit(n_stacks=n_stacks, checkpoint=folder, callbacks=stop)
+                part = fit(checkpoint=folder, callbacks=stop, **settings)
                 assert part.draws_.interrupted
                 assert part.predict_proba(NEW).shape == (300, 3)
                 names = sorted(path.name for path in folder.iterdir())
                 assert names == [f"level-{number}" for number in range(1, level + 1)]
-                resumed = fit(n_stacks=n_stacks, checkpoint=folder)
+                resumed = fit(checkpoint=folder, **settings)
                 assert not resumed.draws_.interrupted
                 assert_same_model(resumed, whole)
 

@@ -38,8 +38,8 @@ from pasb.classifiers.stick_ensemble_order import dealt, lattice_sticks, peeled_
 
 @parametrize_with_checks(
     [
-        StickEnsembleClassifier(LogisticRegression(), random_state=0),
-        StickEnsembleClassifier(GaussianNB(), search="peel", cv=3, random_state=0),
+        StickEnsembleClassifier(LogisticRegression(), search="peel", cv=2, random_state=0),
+        StickEnsembleClassifier(GaussianNB(), cv=3, random_state=0),
     ]
 )
 def test_check_of_scikit_learn(estimator, check):

@@ -23,8 +23,15 @@ from pasb.sampling.sweep import Sweeper
 
 
 @pytest.mark.statistical(level=5e-7)
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-@pytest.mark.parametrize("counts", [(20, 2, 8), (12, 5, 1, 9)])
+@pytest.mark.parametrize(
+    ("counts", "direction"),
+    [
+        ((20, 2, 8), "forward"),
+        ((12, 5, 1, 9), "reverse"),
+        pytest.param((20, 2, 8), "reverse", marks=pytest.mark.slow),
+        pytest.param((12, 5, 1, 9), "forward", marks=pytest.mark.slow),
+    ],
+)
 def test_whole_orders_leave_the_posterior_as_it_is(counts, direction, seed, level):
     orders, expected = exact_order_posterior(np.array(counts))
     limit = 1.3 * norm.isf(level / 4 / len(orders))
