@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+import warnings
 from typing import TYPE_CHECKING
 
 __all__ = [
@@ -62,6 +65,15 @@ class DivergenceError(PasbError, ArithmeticError):
     """Parameters that diverged until numbers were not finite."""
 
 
+def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, and point at the line that called pasb, however deep within it the reason is found."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
 _ABOUT_CONVERGENCE = """The draws are too few, or the chains disagree.
 
     Examples

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 import pasb
 from pasb import StickLogisticClassifier, effects
@@ -118,8 +121,6 @@ def test_bad_formulas(formula, message):
 def test_bad_data(fitted):
     with pytest.raises(ValueError, match=r"a level that was not there in fit: .*Torgersen"):
         fitted.predict_proba(DATA[:3].assign(island="Torgersen"))
-    with pytest.raises(ValueError, match="beyond"):
-        fitted.predict_proba(DATA[:3].assign(mass=99.0))
     with pytest.raises(ValueError, match="formula: "):
         fitted.predict_proba(DATA[:3].assign(bill=[1.0, np.nan, 2.0]))
     with pytest.raises(ValueError, match="no column 'mass'"):
@@ -128,6 +129,60 @@ def test_bad_data(fitted):
         fitted.predict_proba(DATA.to_numpy())
     with pytest.raises(ValueError, match="model must be one of 'logistic'"):
         pasb.fit("species ~ bill", DATA, "forest")
+
+
+def test_splines_go_on_beyond_their_knots(fitted, tmp_path):
+    """As those of R do: with a warning where that is far, and in files too."""
+    low, high = DATA["mass"].min(), DATA["mass"].max()
+    ends = DATA[:3].assign(mass=[high, high + 1e-6, low - 1e-6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        near = fitted.predict_proba(ends)
+    np.testing.assert_allclose(
+        near, fitted.predict_proba(ends.assign(mass=[high, high, low])), 1e-4
+    )
+    path = tmp_path / "model.pasb"
+    fitted.save(path)
+    far = DATA[:3].assign(mass=[high, high + 0.1, 9.0])
+    for model in (fitted, pasb.load(path)):
+        with pytest.warns(UserWarning, match=r"'mass' .* such as 9, in 1 of 3 rows: there") as told:
+            found = model.predict_proba(far)
+        assert told[0].filename == __file__
+        np.testing.assert_array_equal(found, fitted.model_.predict_proba(fitted.terms_of(far)))
+        assert model.bent_ == ["mass"]
+
+
+def test_cubics_of_a_spline_are_extended():
+    """Beyond the last knot the terms are the cubics that they are between the last two."""
+    model = pasb.fit("species ~ bs(mass, df=5)", DATA, **SHORT)
+    knot = max(k for k in model._spec.transform_state["bs(mass, df=5)"]["knots"] if k < 4.5)
+    high = DATA["mass"].max()
+    inside, beyond = np.linspace((knot + high) / 2, high, 4), np.linspace(high, high + 0.3, 5)
+    terms = [model.terms_of(DATA[: len(at)].assign(mass=at)) for at in (inside, beyond)]
+    for name in terms[0]:
+        cubic = np.polynomial.Polynomial.fit(inside, terms[0][name], 3)
+        np.testing.assert_allclose(terms[1][name], cubic(beyond), atol=1e-6)
+
+
+def test_changes_that_pass_the_knots(fitted):
+    with pytest.warns(UserWarning, match=r"'mass' .*\+1 takes .* well out of that") as told:
+        found = effects.avg_comparisons(fitted, DATA)
+    assert {one.filename for one in told} == {__file__}
+    assert found["estimate"].notna().all()
+    assert set(found["term"]) == {"bill", "mass", "island"}
+
+
+@pytest.mark.filterwarnings("ignore:'mass' goes")
+def test_scores_of_folds(fitted):
+    """Some fold's training rows lack the row with the greatest mass."""
+    scores = cross_val_score(fitted, DATA, DATA["species"], cv=3, error_score="raise")
+    assert np.isfinite(scores).all()
+
+
+def test_a_spline_may_be_told_to_refuse():
+    model = pasb.fit("species ~ bs(mass, df=4, extrapolation='raise')", DATA, **SHORT)
+    with pytest.warns(match="'mass' goes"), pytest.raises(ValueError, match="beyond"):
+        model.predict_proba(DATA[:3].assign(mass=99.0))
 
 
 def test_folds_and_refits_keep_levels_and_knots(monkeypatch, tmp_path):

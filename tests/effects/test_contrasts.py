@@ -13,7 +13,7 @@ class Rows:
 
     def __init__(self, frame):
         self.frame, self.names = frame, list(frame.columns)
-        self.covariates, self.ranges = self.names, {}
+        self.covariates, self.ranges, self.bent = self.names, {}, []
 
     def column(self, name):
         return self.frame[name].to_numpy()

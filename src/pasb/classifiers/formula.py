@@ -18,6 +18,7 @@ from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.robit_classifier import StickRobitClassifier
 from pasb.classifiers.saved_formulas import from_plain, spec_from_json
 from pasb.classifiers.softplus_classifier import SoftplusClassifier
+from pasb.classifiers.splines import bent_columns, context, warn_beyond
 from pasb.classifiers.svm_classifier import StickSVMClassifier
 from pasb.covariates.scaling import checked_ranges
 from pasb.posterior.fitted import Fitted
@@ -227,7 +228,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         if y is None:
             _need(table, [target])
             y = np.asarray(table[target])
-        matrix = _materialised(lambda: terms.get_model_matrix(table, na_action="raise"))
+        matrix = _materialised(terms, table)
         return table, y, matrix
 
     @property
@@ -259,14 +260,23 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         check_is_fitted(self, "model_")
         table = _pandas(data)
         _need(table, self.covariates_)
+        warn_beyond(table, self._ranges, self.bent_)
+        return self.terms_of(table)
+
+    def terms_of(self, data: Any) -> pd.DataFrame:
+        """`terms`, without a warning where splines go on beyond their knots."""
+        table = _pandas(data)
         state = self._spec.encoder_state
         levels = [name for name in self.covariates_ if "categories" in state.get(name, (0, {}))[1]]
         plain = [name for name in levels if table[name].dtype.kind in "biuf"]
         if plain:  # levels that are numbers
             table = table.assign(**{name: table[name].astype("category") for name in plain})
-        return _without_constant(
-            _materialised(lambda: self._spec.get_model_matrix(table, na_action="raise"))
-        )
+        return _without_constant(_materialised(self._spec, table))
+
+    @property
+    def bent_(self) -> list[str]:
+        """The columns of numbers that enter a spline."""
+        return bent_columns(self._spec.formula, list(self._ranges))
 
 
 def _formulaic() -> Any:
@@ -298,13 +308,13 @@ def _sides(formulaic: Any, text: str) -> tuple[str, Any]:
     return target, terms
 
 
-def _materialised(make: Any) -> Any:
+def _materialised(terms: Any, table: pd.DataFrame) -> Any:
     """The matrix of the terms; what went wrong is said in terms of the data."""
     formulaic = _formulaic()
     with warnings.catch_warnings():
         warnings.simplefilter("error", formulaic.errors.DataMismatchWarning)
         try:
-            return make()
+            return terms.get_model_matrix(table, na_action="raise", context=context())
         except formulaic.errors.DataMismatchWarning as problem:
             raise ValueError(f"formula: a level that was not there in fit: {problem}") from None
         except Exception as error:
@@ -319,7 +329,11 @@ def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
         raise ValueError("the formula is incomplete")
     _, terms = _sides(formulaic, text)
     out = FormulaClassifier(text, clone(model))
-    out._spec = _materialised(lambda: spec_from_json(stored, formulaic, terms))
+    try:
+        known = spec_from_json(stored, formulaic, terms)
+    except Exception as error:
+        raise ValueError(f"formula: {error}") from error
+    out._spec = _materialised(*known).model_spec
     out.covariates_, out.kinds_, out._library = sorted(kinds), kinds, stored["library"]
     names = sorted(stored.get("ranges", {}))  # older files have none
     ends = checked_ranges([stored["ranges"][name] for name in names], len(names)) if names else ()

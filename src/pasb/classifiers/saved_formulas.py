@@ -100,8 +100,8 @@ def formula_to_json(model: Any) -> dict[str, Any]:
     }
 
 
-def spec_from_json(stored: dict[str, Any], formulaic: Any, terms: Any) -> Any:
-    """The specification of the terms, rebuilt from a file of unknown origin."""
+def spec_from_json(stored: dict[str, Any], formulaic: Any, terms: Any) -> tuple[Any, Any]:
+    """What a file of unknown origin remembers of the terms, and a row that they are made for."""
     import pandas as pd
     from formulaic.parser.types import Factor
 
@@ -119,7 +119,7 @@ def spec_from_json(stored: dict[str, Any], formulaic: Any, terms: Any) -> Any:
     }
     for name in levels.keys() & example.keys():
         example[name] = pd.Categorical(example[name], categories=levels[name])
-    return spec.get_model_matrix(pd.DataFrame(example), na_action="raise").model_spec
+    return spec, pd.DataFrame(example)
 
 
 def to_plain(value: Any) -> Any:

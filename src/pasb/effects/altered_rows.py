@@ -60,6 +60,8 @@ class AlteredRows:
         Those that may be changed: `names`, or what all models of a stack take.
     ranges : dict
         From where to where columns go in the rows of the fit; empty behind a pipeline.
+    bent : list of str
+        Columns that enter a spline of a formula, which goes on far out as a polynomial.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
     is_plain : bool
@@ -95,6 +97,7 @@ class AlteredRows:
         if plain and len(known_ranges) == len(self.names):  # a table may have names of its own
             known_ranges = dict(zip(self.names, known_ranges.values(), strict=True))
         self.ranges = known_ranges
+        self.bent = list(getattr(model, "bent_", ()))
         self.is_plain = plain
         self.columns_are_inner = (
             plain
@@ -195,4 +198,7 @@ def unwrapped(model: Any) -> tuple[Fitted, Callable[[ArrayLike], Table], bool]:
     fitted = model.fitted_
     if isinstance(fitted.binary, PanelLogistic):
         raise TypeError("effects know no intercepts of persons: ask pasb.choice instead")
-    return fitted, fitted.inner_rows, not hasattr(model, "formula")
+    if hasattr(model, "terms_of"):  # of a formula; what is beyond its splines is warned of once
+        inner_rows = model.model_.fitted_.inner_rows
+        return fitted, lambda X: inner_rows(model.terms_of(X)), False
+    return fitted, fitted.inner_rows, True

@@ -137,7 +137,7 @@ def _check_value(rows: AlteredRows, name: str, value: Any, argument: str) -> Non
         return
     if not isinstance(value, Real) or not np.isfinite(float(value)):
         raise ValueError(f"{argument}: {name!r} holds numbers; {value!r} is none")
-    warn_outside(name, [float(value)], span_of(rows, name), 5)
+    warn_outside(name, [float(value)], span_of(rows, name))
 
 
 def _is_pair_of(how: Any, kinds: tuple[type, ...]) -> bool:

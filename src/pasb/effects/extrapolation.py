@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.effects.altered_rows import AlteredRows
+from pasb.errors import warn_user
 
 MARGIN = 0.1  # of a column's range: new rows may well lie a little beyond
+MOST_BEYOND = 0.5  # share of the rows that a change may take out of the range
 MOST_COLUMNS = 3  # that a warning names
 
 
@@ -41,30 +42,33 @@ def span_of_values(values: NDArray[np.float64]) -> Span:
     return Span(float(np.min(values)), float(np.max(values)), "these rows")
 
 
-def warn_outside(name: str, asked: Sequence[float], span: Span, stacklevel: int = 3) -> None:
+def warn_outside(name: str, asked: Sequence[float], span: Span) -> None:
     """Warn of numbers that a column is set to."""
     outside = [value for value in asked if span.beyond(np.array(value))]
     if outside:
-        warnings.warn(
+        warn_user(
             f"{name!r} goes from {span.low:g} to {span.high:g} in {span.rows}; at {outside[0]:g} "
-            "the model extrapolates, and its form alone decides",
-            stacklevel=stacklevel,
+            "the model extrapolates, and its form alone decides"
         )
 
 
-def warn_of_shift(rows: AlteredRows, name: str, by: float, stacklevel: int = 5) -> None:
-    """Warn of a change that takes most rows out of the range."""
+def warn_of_shift(rows: AlteredRows, name: str, by: float) -> None:
+    """Warn of a change that takes many rows out of the range, or some out of a spline."""
     values, span = np.asarray(rows.column(name), dtype=np.float64), span_of(rows, name)
-    share = span.beyond(values + by).mean()
-    if share > 0.5:
-        warnings.warn(
+    bent = name in rows.bent
+    share = span.beyond(values + by, MARGIN if bent else 0.0).mean()
+    if share > (0.0 if bent else MOST_BEYOND):
+        well = "well " if bent else ""
+        what = (
+            "a spline of the formula goes on beyond its knots" if bent else "the model extrapolates"
+        )
+        warn_user(
             f"{name!r} goes from {span.low:g} to {span.high:g} in {span.rows}, and {by:+g} takes "
-            f"{share:.0%} of the rows out of that; there the model extrapolates",
-            stacklevel=stacklevel,
+            f"{share:.0%} of the rows {well}out of that; there {what}"
         )
 
 
-def warn_of_rows(rows: AlteredRows, stacklevel: int = 4) -> None:
+def warn_of_rows(rows: AlteredRows) -> None:
     """Warn of a table, such as a grid made by hand, that goes beyond the rows of the fit."""
     found = []
     for name in rows.covariates:
@@ -80,4 +84,4 @@ def warn_of_rows(rows: AlteredRows, stacklevel: int = 4) -> None:
     if found:
         rest = len(found) - MOST_COLUMNS
         shown = "; ".join(found[:MOST_COLUMNS]) + (f"; and {rest} more" if rest > 0 else "")
-        warnings.warn(f"{shown}: there the model extrapolates", stacklevel=stacklevel)
+        warn_user(f"{shown}: there the model extrapolates")

@@ -97,7 +97,7 @@ def _values(name: str, wanted: Any, column: Any, numeric: bool) -> list[Any]:
             raise ValueError(f"datagrid: {name!r} holds numbers; got {wanted!r}") from None
         if not np.isfinite(values).all():
             raise ValueError(f"datagrid: {name!r} must be finite numbers; got {wanted!r}")
-        warn_outside(name, values, span_of_values(np.asarray(column, dtype=np.float64)), 5)
+        warn_outside(name, values, span_of_values(np.asarray(column, dtype=np.float64)))
         return values
     for value in values:
         check_known(value, np.unique(column).tolist(), "datagrid", f"a level of {name!r}")

@@ -315,7 +315,7 @@ def _settings(
         several = isinstance(wanted, list | tuple | range | np.ndarray)
         values = np.asarray(wanted).tolist() if several else [wanted]
         if rows.is_numeric(name):
-            warn_outside(name, values, span_of(rows, name), 4)
+            warn_outside(name, values, span_of(rows, name))
         else:
             for value in values:
                 check_known(value, levels_of(rows, name), "variables", f"a level of {name!r}")
