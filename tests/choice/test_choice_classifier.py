@@ -137,3 +137,15 @@ def test_reports(model, data):
 def test_check_fit_says_what_to_do_instead(data):
     with pytest.raises(TypeError, match="takes no ChoiceData"):
         pasb.check_fit(StickChoiceClassifier(), data, data.choice)
+
+
+def test_tables_are_asked_for_where_choices_cannot_be_read(model, data):
+    for call in (
+        lambda: pasb.effects.avg_slopes(model, data),
+        lambda: pasb.plots.effects(model, data, "price"),
+        lambda: model.report(data),
+        lambda: model.report(data.table(), train=(data, data.choice)),
+        lambda: model.posterior_with(data, data.choice),
+    ):
+        with pytest.raises(TypeError, match=r"takes? no ChoiceData: .*(pasb.choice|loo)"):
+            call()

@@ -111,6 +111,8 @@ def test_a_group_with_the_name_of_an_answer(fitted):
         ("sight", "by: 'sight' is not a column of X; did you mean 'site'"),
         (SITE[:3], r"by: 'group' must hold one label for each of the 150 rows"),
         ([SITE, ZONE], "by: 'group' is there twice"),
+        (list(SITE), r"by: a list holds names of columns, .*: by=np.asarray\(labels\)"),
+        (ZONE.tolist(), r"and \d is none of X\. If it holds a label for each row, pass an array"),
         (np.where(ZONE == 1, np.nan, 1.0), "by: 'group' has no value in 75 of 150 rows"),
         (pd.Series(SITE, name="w", dtype="string").where(ZONE == 1), "by: 'w' has no value in 75"),
     ],

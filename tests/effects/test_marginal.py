@@ -260,6 +260,32 @@ def test_bad_input(logistic, call, message):
         call(logistic[0], logistic[1])
 
 
+@pytest.mark.parametrize("variables", [["petal_width"], "petal_width", ["nothing"], 3])
+def test_values_of_predictions_need_a_dictionary(logistic, variables):
+    with pytest.raises(
+        TypeError, match=r"variables must be a dictionary .* such as \{'.*': \[1, 2"
+    ):
+        effects.predictions(logistic[0], logistic[1], variables=variables)
+
+
+def test_one_class_is_a_list_of_one(logistic):
+    model, X, _ = logistic
+    label = model.classes_[1]
+    one, same = (effects.avg_slopes(model, X, classes=asked) for asked in (label, [label]))
+    pd.testing.assert_frame_equal(one, same)
+
+
+@pytest.mark.parametrize("function", ["avg_predictions", "avg_comparisons"])
+def test_warnings_point_at_the_caller(logistic, function):
+    model, X, _ = logistic
+    name = X.columns[0]
+    how = {name: [5, 99]}
+    for call in (getattr(effects, function), getattr(effects, function.removeprefix("avg_"))):
+        with pytest.warns(UserWarning, match="extrapolates") as told:
+            call(model, X.assign(**{name: 50.0}), variables=how)
+        assert {one.filename for one in told} == {__file__}
+
+
 def test_other_models_are_refused(logistic):
     with pytest.raises(TypeError, match="fitted classifier of pasb"):
         effects.predictions(object(), logistic[1])

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 from sklearn.metrics import confusion_matrix, log_loss
 from sklearn.pipeline import make_pipeline
@@ -271,6 +272,27 @@ def test_formula():
     model = pasb.fit("kind ~ petal_length + sepal_length", data, **FEW)
     report = model.report(data, data["kind"], compare=False)
     assert report.facts["effects"]["terms"][0]["term"] == "petal_length"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_formula_of_a_table_with_text(library):
+    """The response and a categorical covariate are in the table; the rival gets the terms."""
+    pytest.importorskip("formulaic")
+    data = pasb.datasets.load("iris").frame().rename(columns={"class": "kind"})
+    data = data.assign(size=np.where(data["petal_length"] > 4, "long", "short"), note="text")
+    rows = data if library == "pandas" else polars.from_pandas(data)
+    model = pasb.fit("kind ~ size + bs(sepal_length, df=4)", rows, **FEW)
+    for report in (
+        pasb.ModelReport(model, rows, rows["kind"]),
+        model.report(rows[:60:3], rows["kind"][:60:3], train=(rows, rows["kind"])),
+    ):
+        rival = report.facts["rival"]
+        assert rival["theirs"]["error"] < 0.5
+        assert rival["learned_from"] == 150
+        assert report.facts["scores"]["error"] < 0.5
+        assert Outline(report.html())
+        assert "size" in report.html()
 
 
 def test_ticks_are_round_and_few():

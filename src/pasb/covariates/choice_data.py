@@ -335,3 +335,9 @@ class ChoiceData:
     def without_persons(self) -> ChoiceData:
         """The same choices, as if every one was somebody else's."""
         return replace(self, person=None)
+
+
+def refuse_choices(X: Any, what: str, instead: str) -> None:
+    """Raise a TypeError for choices where a table of rows is meant."""
+    if isinstance(X, ChoiceData):
+        raise TypeError(f"{what} no ChoiceData: {instead}")

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from pasb.binary.panel_logistic import PanelLogistic
+from pasb.covariates.choice_data import refuse_choices
 from pasb.covariates.sparse_rows import dense_table
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
@@ -71,6 +72,9 @@ class AlteredRows:
     """
 
     def __init__(self, model: Any, X: Any):
+        refuse_choices(
+            X, "effects take", "ask pasb.choice: shares, share_changes, elasticities or diversion"
+        )
         self.fitted, self._inner_rows, plain = unwrapped(model)
         self.fitted.check_all_available("effects and their pictures")
         X = dense_table(X)
@@ -167,9 +171,16 @@ def _taken(model: Any, columns: list[str]) -> list[str]:
     return [str(name) for name in named if name in known]
 
 
+def one_or_more(given: Any) -> list[Any]:
+    """A label, or several, as a list."""
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    return list(given) if several else [given]
+
+
 def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> None:
     """Raise a ValueError that suggests the nearest name unless `name` is among the known ones."""
     names = list(known)
+    name = name.item() if isinstance(name, np.generic) else name
     if name in names:
         return
     texts = [str(other) for other in names]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known
+from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known, one_or_more
 from pasb.effects.extrapolation import span_of, warn_of_shift, warn_outside
 
 MOST_LEVELS = 50  # of a covariate that is compared level by level
@@ -35,10 +35,8 @@ def contrasts_of(rows: AlteredRows, variables: Any) -> list[Contrast]:
     """
     if variables is None:
         variables = rows.covariates
-    if isinstance(variables, str):
-        variables = [variables]
     if not isinstance(variables, Mapping):
-        variables = dict.fromkeys(variables)
+        variables = dict.fromkeys(one_or_more(variables))
     rows.check_columns(variables, "variables")
     found = []
     for name, how in variables.items():

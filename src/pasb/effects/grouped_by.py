@@ -21,6 +21,7 @@ def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
         Columns of the table, or a label for each row.
     """
     each = list(by) if isinstance(by, list | tuple) else [by]
+    _check_no_labels(rows, each)
     names: list[str] = []
     columns: list[list] = []
     for one in each:
@@ -46,6 +47,20 @@ def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
         names.append(name)
         columns.append(labels)
     return names, columns
+
+
+def _check_no_labels(rows: AlteredRows, each: list) -> None:
+    """Refuse a list of the rows' labels: in a list, every label is the name of a column."""
+    plain = len(each) == len(rows) and all(np.ndim(one) == 0 for one in each)
+    if plain and not set(each) & set(rows.columns):
+        raise ValueError(
+            f"by: a list holds names of columns, and {_shown(each[0])} is none of X. If it holds a "
+            "label for each row, pass an array or a Series: by=np.asarray(labels)"
+        )
+
+
+def _shown(label: Any) -> str:
+    return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def _is_gap(label: Any) -> bool:

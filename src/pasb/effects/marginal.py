@@ -7,14 +7,14 @@ and every model has them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known
+from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known, one_or_more
 from pasb.effects.chain_rule import average_slopes, has_chain_rule, slopes_by_chain_rule
 from pasb.effects.contrasts import (
     contrasts_of,
@@ -38,7 +38,7 @@ def predictions(
     *,
     variables: Mapping[str, Any] | None = None,
     by: Any = None,
-    classes: Sequence | None = None,
+    classes: Any = None,
     between: Between | None = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
@@ -59,7 +59,7 @@ def predictions(
     by : None, True, str, array, Series or list of these, default=None
         None: a result for each row. True: one average over all rows. Columns of `X`, which may be
         others than those of the fit, or labels of the rows: averages over the rows that agree.
-    classes : list, optional
+    classes : label or list of labels, optional
         Only these classes.
     between : {"difference", "ratio"} or None, default=None
         Compare every class with every other one instead of taking each by itself.
@@ -90,7 +90,7 @@ def predictions(
     2      2       0.3
     """
     asked = Question(model, X, by, weights, classes, between, interval, n_draws, draws)
-    variants, keys = _settings(asked.rows, variables or {})
+    variants, keys = _settings(asked.rows, {} if variables is None else variables)
     evaluate = asked.of_variants(variants)
     return asked.report(evaluate, len(variants), lambda measures: measures, keys)
 
@@ -103,7 +103,7 @@ def comparisons(
     profile: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None,
     comparison: Literal["difference", "ratio"] = "difference",
     by: Any = None,
-    classes: Sequence | None = None,
+    classes: Any = None,
     between: Between | None = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
@@ -188,7 +188,7 @@ def slopes(
     *,
     kind: Kind = "dydx",
     by: Any = None,
-    classes: Sequence | None = None,
+    classes: Any = None,
     between: Between | None = None,
     weights: ArrayLike | None = None,
     interval: float = 0.9,
@@ -307,6 +307,13 @@ def _settings(
     rows: AlteredRows, variables: Mapping[str, Any]
 ) -> tuple[list[Changes], list[dict[str, Any]]]:
     """Every combination of values that all rows get, and their names in a table."""
+    if not isinstance(variables, Mapping):
+        named = [str(name) for name in one_or_more(variables)]
+        example = named[0] if named and named[0] in rows.covariates else rows.covariates[0]
+        raise TypeError(
+            "variables must be a dictionary here, of columns and the values that all rows get, "
+            f"such as {{{example!r}: [1, 2]}} or {{{example!r}: 'all'}}; got {variables!r}"
+        )
     rows.check_columns(variables, "variables")
     choices = []
     for name, wanted in variables.items():
@@ -328,7 +335,7 @@ def _columns_of_numbers(rows: AlteredRows, variables: Any) -> list[str]:
     if variables is None:
         names = [name for name in rows.covariates if rows.is_numeric(name)]
     else:
-        names = [variables] if isinstance(variables, str) else list(variables)
+        names = one_or_more(variables)
     rows.check_columns(names, "variables")
     for name in names:
         if not rows.is_numeric(name):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.effects.altered_rows import Changes, check_known
+from pasb.effects.altered_rows import Changes, check_known, one_or_more
 from pasb.effects.extrapolation import warn_of_rows
 from pasb.effects.grouped_by import grouped_by
 from pasb.effects.members import members_of, one_after_another
@@ -33,7 +33,7 @@ class Question:
         X: Any,
         by: Any,
         weights: ArrayLike | None,
-        classes: Sequence | None,
+        classes: Any,
         between: Between | None,
         interval: float,
         n_draws: int | None,
@@ -47,7 +47,7 @@ class Question:
         self.n_draws = sum(member.n_draws for member in self.members)
         self.between, self.draws = between, draws
         known = self.fitted.classes.tolist()
-        chosen = known if classes is None else list(classes)
+        chosen = known if classes is None else one_or_more(classes)
         for label in chosen:
             check_known(label, known, "classes", "a class of the model")
         self.class_names = [str(label) for label in chosen] if between else chosen

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from pasb.binary.linear import LinearModel
+from pasb.covariates.choice_data import refuse_choices
 
 if TYPE_CHECKING:
     import xarray
@@ -162,6 +163,9 @@ class ComparableMixin:
 
         from pasb.posterior.groups import extra_groups
 
+        refuse_choices(
+            X, "posterior_with takes", "use posterior_ and, to judge predictions, loo(data)"
+        )
         self.fitted_.check_all_available("posterior_with")
         extra = extra_groups(self.fitted_, X, y, groups, n_prior, random_state)
         own = {name: self.posterior_[name].to_dataset() for name in self.posterior_.children}

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from pasb.covariates.choice_data import ChoiceData
+from pasb.covariates.choice_data import refuse_choices
 from pasb.posterior.frames import native_frame
 from pasb.posterior.rival_check import LINEAR, rivals_of
 
@@ -147,11 +147,12 @@ def check_fit(
     >>> bool(check.p_value < 0.01), check.worst["by"]
     (True, 'x0')
     """
-    if isinstance(X, ChoiceData):
-        raise TypeError(
-            "check_fit takes no ChoiceData: compare shares(model, data, by=...) of pasb.choice "
-            "with the observed ones, or ask model.loo(data)"
-        )
+    refuse_choices(
+        X,
+        "check_fit takes",
+        "compare shares(model, data, by=...) of pasb.choice with the observed ones, or ask "
+        "model.loo(data)",
+    )
     labels = np.asarray(y)
     columns, library = _columns(X)
     if hasattr(model, "in_terms"):  # of a formula: levels and knots come from all rows

@@ -16,6 +16,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pasb import __version__
+from pasb.covariates.choice_data import refuse_choices
 from pasb.plots.subject import Subject
 from pasb.posterior.tails import tails_of
 from pasb.report.effect_facts import effect_facts
@@ -104,6 +105,12 @@ class ModelReport:
             raise ValueError(f"max_rows must be a positive integer; got {max_rows!r}")
         if train is not None and len(train) != 2:
             raise ValueError("train must be a pair: the table of the fit and its labels")
+        for rows in (X, train[0] if train is not None else None):
+            refuse_choices(
+                rows,
+                "reports take",
+                "leave X out, and ask pasb.choice and model.loo(data) about its rows",
+            )
         subject = Subject.of(model)
         if X is not None:
             subject.classifier.fitted_.check_all_available("a report on rows")

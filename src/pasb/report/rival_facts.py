@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from pasb.plots.subject import Subject
 from pasb.report.evaluated import Evaluated, categories, n_rows_of, rows_of, spaced
 from pasb.report.scores import Scores
 
@@ -36,13 +37,13 @@ def rival_facts(evaluated: Evaluated, train: tuple[Any, ArrayLike] | None) -> di
         X, y = train
         some = spaced(n_rows_of(X), MOST_ROWS)
         category = categories(y, classes, n_rows_of(X))[some]
-        learn = _dense(evaluated.subject.columns(rows_of(X, some)))
+        learn = _numbers(evaluated.subject, evaluated.subject.columns(rows_of(X, some)))
         rows = np.arange(evaluated.n_rows)
         how = "train"
     else:
         rows = evaluated.some(MOST_ROWS)
         category = evaluated.category[rows]
-        learn = _dense(rows_of(evaluated.columns, rows))
+        learn = _numbers(evaluated.subject, rows_of(evaluated.columns, rows))
         how = "folds"
     counts = np.bincount(category, minlength=len(classes))
     if (counts[counts > 0]).min() < FEWEST or (counts > 0).sum() < 2:
@@ -53,7 +54,7 @@ def rival_facts(evaluated: Evaluated, train: tuple[Any, ArrayLike] | None) -> di
         model = _tuned(folds, learn.shape[1] * len(classes))
         if how == "train":
             model.fit(learn, category)
-            test = _dense(evaluated.columns)
+            test = _numbers(evaluated.subject, evaluated.columns)
             proba = _all_classes(model.predict_proba(test), model.classes_, len(classes))
         else:
             from sklearn.model_selection import StratifiedKFold
@@ -93,8 +94,13 @@ def _tuned(folds: int, n_coefficients: int) -> Any:
     return GridSearchCV(softmax, grid, scoring="neg_log_loss", cv=folds)
 
 
-def _dense(columns: Any) -> NDArray[np.float64]:
-    table = columns.toarray() if hasattr(columns, "toarray") else columns
+def _numbers(subject: Subject, columns: Any) -> NDArray[np.float64]:
+    """What the classifier sees as dense numbers: the terms of a formula."""
+    table = columns
+    if hasattr(subject.classifier, "terms_of"):
+        table = subject.classifier.terms_of(columns)
+    elif hasattr(columns, "toarray"):
+        table = columns.toarray()
     return np.asarray(table, dtype=np.float64)
 
 
