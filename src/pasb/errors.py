@@ -68,7 +68,10 @@ class DivergenceError(PasbError, ArithmeticError):
 def warn_user(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn, and point at the line that called pasb, however deep within it the reason is found."""
     level, frame = 1, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and (
+        frame.f_code.co_filename.startswith(_PACKAGE)
+        or frame.f_globals.get("__name__") == "sklearn.base"  # goes around every fit
+    ):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
 

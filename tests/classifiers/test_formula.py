@@ -172,6 +172,14 @@ def test_changes_that_pass_the_knots(fitted):
     assert set(found["term"]) == {"bill", "mass", "island"}
 
 
+def test_warnings_of_a_fit_point_at_the_caller():
+    with pytest.warns(pasb.ConvergenceWarning) as told:
+        pasb.fit("species ~ bill", DATA, **SHORT | {"n_draws": 4})
+    with pytest.warns(pasb.ConvergenceWarning) as plain:
+        StickLogisticClassifier(**SHORT | {"n_draws": 4}).fit(DATA[["bill"]], DATA["species"])
+    assert {one.filename for one in [*told, *plain]} == {__file__}
+
+
 @pytest.mark.filterwarnings("ignore:'mass' goes")
 def test_scores_of_folds(fitted):
     """Some fold's training rows lack the row with the greatest mass."""

@@ -229,6 +229,6 @@ def test_effects(model, data, tmp_path):
     assert "petal length" in words(figure)
     drawn(figure, tmp_path)
     levels = data[0].assign(petal_length=np.where(data[0]["petal_length"] > 3, 5.0, 2.0))
-    drawn(plots.effects(model, levels, "petal_length", classes=["setosa"]), tmp_path)
+    drawn(plots.effects(model, levels, "petal_length", classes="setosa"), tmp_path)
     with pytest.raises(ValueError, match="did you mean 'petal_length'"):
         plots.effects(model, data[0], "petal_lenght")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -26,7 +25,7 @@ from pasb.covariates import checking
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling, ranges_of
 from pasb.engines import EngineName, engine_of
-from pasb.errors import ConvergenceWarning
+from pasb.errors import ConvergenceWarning, warn_user
 from pasb.numerics.helpers import cores
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.numerics.rows import Rows
@@ -219,7 +218,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         self.diagnostics_ = known or fitted.diagnostics()
         advice = advice_on(self.draws_, self.diagnostics_, fitted.limits, self.checkpoint)
         if advice and warn:
-            warnings.warn(advice, ConvergenceWarning, stacklevel=5)
+            warn_user(advice, ConvergenceWarning)
 
     def _run_seed(self) -> int:
         """The seed from which everything random of this fit follows."""

@@ -24,7 +24,7 @@ def effects(
     variable: str,
     *,
     by: str | None = None,
-    classes: list | None = None,
+    classes: Any = None,
     interval: float = 0.9,
     n_points: int = 40,
     max_rows: int = 500,
@@ -46,7 +46,7 @@ def effects(
     by : str, optional
         A second column: one panel for each of its levels, or for the 10, 50 and 90 % points of
         a column of numbers.
-    classes : list, optional
+    classes : label or list of labels, optional
         Only these classes.
     interval : float, default=0.9
         Probability of the bands.
@@ -73,8 +73,10 @@ def effects(
     >>> figure.axes[0].get_xlabel()
     'petal width (cm)'
     """
+    from pasb.effects.altered_rows import one_or_more
     from pasb.effects.members import members_of
 
+    classes = None if classes is None else one_or_more(classes)
     rows = members_of(model, X, None)[0].rows  # names and columns are those of every model
     rows.check_columns([variable, *([by] if by else [])], "variable" if by is None else "by")
     if by == variable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from pasb.errors import warn_user
 from pasb.posterior.frames import native_frame
 from pasb.posterior.loo import Loo, remedy
 from pasb.posterior.pipelines import unpiped
@@ -194,8 +194,7 @@ def _warn_of_bad(unreliable: dict[str, Loo], n_rows: int) -> None:
         return
     each = ", ".join(f"{len(loo.bad)} of {name!r}" for name, loo in unreliable.items())
     most = max(len(loo.bad) for loo in unreliable.values())
-    warnings.warn(
+    warn_user(
         f"compare: of {n_rows} rows, {each} have a Pareto k that is too large: elpd, rank and "
-        f"weight of these models are not to be taken at face value. {remedy(most)}",
-        stacklevel=3,
+        f"weight of these models are not to be taken at face value. {remedy(most)}"
     )

@@ -6,7 +6,6 @@ blocks, so that log-likelihoods of all draws and rows are never in memory togeth
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from pasb.errors import warn_user
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.frames import native_frame
 from pasb.posterior.pareto import good_shape, smoothed
@@ -164,11 +164,10 @@ def with_refits(
 def warn_of_bad(loo: Loo) -> None:
     """Say so where weights of some rows cannot be trusted, and what to do."""
     if len(loo.bad):
-        warnings.warn(
+        warn_user(
             f"loo: {len(loo.bad)} of {len(loo.pareto_k)} rows have a Pareto k above "
             f"{loo.good_k:.2f}; the model changes too much without them, and elpd is too large or "
-            f"too noisy. {remedy(len(loo.bad))}",
-            stacklevel=3,
+            f"too noisy. {remedy(len(loo.bad))}"
         )
 
 

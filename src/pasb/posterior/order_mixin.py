@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from pasb.errors import warn_user
 from pasb.posterior.frames import by_direction, native_frame
 from pasb.posterior.tails import tails_of
 
@@ -93,11 +93,10 @@ class OrderMixin:
         if told and hasattr(frame, "attrs"):
             frame.attrs["orders"] = told
         if told and orders == "top":
-            warnings.warn(
+            warn_user(
                 f"summary: {told} The table is about the most probable one alone; "
                 "summary(orders='probable') has one for each, and pasb.effects do not depend on "
-                "the order",
-                stacklevel=2,
+                "the order"
             )
         return frame
 
