@@ -38,19 +38,24 @@ def main() -> None:
     y = np.argmax(X[:, :CLASSES] + rng.gumbel(size=(options.rows, CLASSES)), axis=1)
     kind = {"logistic": StickLogisticClassifier, "softplus": SoftplusClassifier}[options.model]
     model = kind(random_state=1, n_jobs=1).fit(X[:2000], y[:2000])
-    functions = {"slopes": effects.avg_slopes, "comparisons": effects.avg_comparisons}
-    for function in (
-        model.predict_proba,
-        *(lambda X, f=f: f(model, X) for f in functions.values()),
-    ):
+    pairs = {f"x{v}": [1.0, 2.0] for v in range(COVARIATES)}
+    functions = {
+        "slopes": lambda X: effects.avg_slopes(model, X),
+        "comparisons": lambda X: effects.avg_comparisons(model, X),
+        "comparisons of two fixed values": lambda X: effects.avg_comparisons(model, X, pairs),
+    }
+    for function in (model.predict_proba, *functions.values()):
         function(X[:300])  # compiles
     before = peak()
     one = seconds(model.predict_proba, X)
     n_draws = model.draws_.order[..., 0].size
-    print(f"{options.model}, {options.rows:,} rows, {n_draws} draws: a pass takes {one:.1f} s")
+    print(
+        f"{options.model}, {options.rows:,} rows, {n_draws} draws: a pass takes {one:.1f} s",
+        flush=True,
+    )
     for name, function in functions.items():
-        passes = seconds(function, model, X) / one
-        print(f"average {name} of {COVARIATES} covariates: {passes:.1f} passes")
+        passes = seconds(function, X) / one
+        print(f"average {name}, {COVARIATES} covariates: {passes:.1f} passes", flush=True)
     print(f"peak memory {peak():.0f} MiB, {before:.0f} of them before")
 
 

@@ -71,6 +71,27 @@ def test_far_away_rows_of_softplus_sticks():
         np.testing.assert_allclose(*ways, rtol=1e-7, atol=1e-14)
 
 
+@pytest.mark.parametrize("size", [1.0, 150.0])
+def test_two_values_for_all_rows(size):
+    """Versions that share exponentials, among others, and with predictors too large for that."""
+    data = datasets.load("iris")
+    model = SoftplusClassifier(n_experts=3, n_layers=2, **SHORT).fit(data.X, data.y)
+    predictor = model.fitted_.predictor()
+    rows = AlteredRows(model, data.X)
+    variants = [
+        {"x0": 5.0 - size}, {"x0": 5.0 + size}, {}, {"x0": 6.0}, {"x1": 3.0}, {"x1": Shift(size)},
+        {"x1": 2.0}, {"x0": 5.0, "x1": Shift(1.0)}, {"x0": 6.0, "x1": Shift(size)},
+        {"x0": 6.0, "x1": 2.0}, {"x0": 7.0, "x1": Shift(1.0)}, {"x2": Shift(1.0, high=4.0)},
+    ]  # fmt: skip
+    found, expected = (
+        np.concatenate(
+            [v[..., :150].copy() for _, v in way(rows, predictor, variants)(slice(0, 150))]
+        )
+        for way in (of_softplus_variants, of_variants)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)
+
+
 def test_versions_in_which_only_some_changes_are_alike():
     """A shift that bounds cut off for some rows is none that all rows share."""
     data = datasets.load("iris")

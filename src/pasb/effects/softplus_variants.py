@@ -3,7 +3,8 @@
 As for logistic sticks, versions differ in few columns, so linear predictors are worked out once,
 and so are their exponentials: a version multiplies them by a factor, which is the same for all rows
 where a column changes by the same amount everywhere. Predictors that are too large for this are
-treated by logs, as `pasb.binary.softplus_link` does.
+treated by logs, as `pasb.binary.softplus_link` does. Where all rows get one value of a column, and
+then another one, the two versions differ by such a factor too, and share exponentials.
 """
 
 from __future__ import annotations
@@ -60,9 +61,10 @@ def of_softplus_variants(
         columns = np.concatenate([columns for columns, _ in each]).astype(np.int64)
         change = np.concatenate([change for _, change in each])
         same = _same_everywhere(base, columns, change)
+        leaders = _leaders(base, columns, change, same, starts)
         step = max(1, NUMBERS_AT_ONCE // (n_categories * n_rows * n_variants))
         out = np.empty((step, n_variants, n_categories, n_rows))
-        scratch = tuple(np.empty((n, n_rows)) for n in (n_vectors, n_vectors, n_experts, 6))
+        scratch = tuple(np.empty((n, n_rows)) for n in (*(n_vectors,) * 3, n_experts, 6))
         left = np.empty((n_variants, n_rows))
         for start in range(0, n_draws, step):
             draws = slice(start, min(start + step, n_draws))
@@ -74,7 +76,8 @@ def of_softplus_variants(
             moved = np.ascontiguousarray(own[..., columns])
             weights = weight[which], log_weights(weight[which])
             sticks = flat, *weights, orders, predictor.reverse[draws]
-            _probabilities(blocks, sticks, (moved, change, same, starts), scratch, left, out)
+            versions = moved, change, same, starts, *leaders
+            _probabilities(blocks, sticks, versions, scratch, left, out)
             yield draws, out[:n]
 
     return evaluate
@@ -91,6 +94,36 @@ def _same_everywhere(
     return same
 
 
+def _leaders(
+    base: NDArray[np.float64],
+    columns: NDArray[np.int64],
+    change: NDArray[np.float64],
+    same: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """For each version another one that all rows differ from alike, and by how much columns do.
+
+    -1 stands for the rows as they are, and a version that changes rows in its own way leads itself.
+    """
+    leaders = np.full(len(starts) - 1, -1)
+    shift = np.where(same, change[:, 0], 0.0)
+    last = -1
+    for v in range(len(leaders)):
+        own = np.arange(starts[v], starts[v + 1])
+        if same[own].all():
+            continue
+        leaders[v] = v
+        first = np.arange(starts[last], starts[last + 1]) if last >= 0 else own[:0]
+        if np.array_equal(columns[own], columns[first]) and (same[own] == same[first]).all():
+            varying = ~same[own]
+            apart = change[own[varying]] - change[first[varying]]
+            if _same_everywhere(base, columns[own[varying]], apart).all():
+                leaders[v] = last
+                shift[own[varying]] = apart[:, 0]
+        last = int(leaders[v])
+    return leaders, shift
+
+
 @kernel
 def _probabilities(blocks, sticks, versions, scratch, left, out):
     """``out[d, v]`` becomes (classes, rows) probabilities of version v under draw d.
@@ -102,19 +135,20 @@ def _probabilities(blocks, sticks, versions, scratch, left, out):
         ``(coef, weight, log_weight, orders, reverse)``, of shapes (draws, sticks, predictors,
         padded columns), twice (draws, sticks, experts), (draws, classes) and (draws).
     versions : tuple
-        ``(moved, change, same, starts)``: coefficients of the columns that versions change, (draws,
-        sticks, predictors, columns changed); by how much, (columns changed, rows); whether all rows
-        by as much, (columns changed); where those of each version begin, (versions + 1).
+        ``(moved, change, same, starts, leaders, shift)``: coefficients of the columns that versions
+        change, (draws, sticks, predictors, columns changed); by how much, (columns changed, rows);
+        whether all rows by as much, (columns changed); where those of each version begin,
+        (versions + 1); and what `_leaders` finds.
     scratch : tuple
-        ``(psi, growth, log_q, work)``, of shapes (predictors, rows) twice, (experts, rows) and
-        (6, rows).
+        ``(psi, growth, grown, log_q, work)``, of shapes (predictors, rows) thrice, (experts, rows)
+        and (6, rows).
     left : array of shape (versions, rows)
         Scratch, too.
     out : array of shape (draws or more, versions, classes, rows)
     """
     coef, weight, log_weight, orders, reverse = sticks
-    moved, change, same, starts = versions
-    psi, growth, log_q, work = scratch
+    moved, change, same, starts, leaders, shift = versions
+    psi, growth, grown, log_q, work = scratch
     n_draws, n_sticks, n_vectors, _ = coef.shape
     n_variants = left.shape[0]
     success, failure = work[4], work[5]
@@ -122,15 +156,20 @@ def _probabilities(blocks, sticks, versions, scratch, left, out):
         left[:, :] = 1.0
         for j in range(n_sticks):
             linear_predictors(blocks, coef[d, j], psi)
-            plain = _is_moderate(psi, moved[d, j], change, n_vectors // log_q.shape[0])
+            plain = _is_moderate(psi, moved[d, j], change, starts, n_vectors // log_q.shape[0])
+            led = -1  # by whom what has grown now
             if plain:
                 for t in range(n_vectors):
                     exponentials(psi[t], growth[t])
             for v in range(n_variants):
                 changed = slice(starts[v], starts[v + 1])
                 if plain:
-                    _rates(growth, weight[d, j], moved[d, j, :, changed], change[changed],
-                           same[changed], work)  # fmt: skip
+                    if leaders[v] >= 0 and leaders[v] != led:
+                        led = leaders[v]
+                        its = slice(starts[led], starts[led + 1])
+                        _grow(growth, moved[d, j, :, its], change[its], same[its], work[0], grown)
+                    source = growth if leaders[v] < 0 else grown
+                    _rates(source, weight[d, j], moved[d, j, :, changed], shift[changed], work)
                     of_rates(work[0], left.shape[1], success, failure)
                 else:
                     _by_logs(psi, log_weight[d, j], moved[d, j, :, changed], change[changed],
@@ -145,18 +184,22 @@ def _probabilities(blocks, sticks, versions, scratch, left, out):
 
 
 @kernel
-def _is_moderate(psi, moved, change, n_layers):
+def _is_moderate(psi, moved, change, starts, n_layers):
     """Whether all predictors of all versions are so small that logs are not needed."""
     largest = 0.0
-    for c in range(change.shape[0]):
+    for v in range(starts.size - 1):
         reach = 0.0
-        for i in range(change.shape[1]):
-            reach = max(reach, abs(change[c, i]))
-        steepest = 0.0
-        for t in range(moved.shape[0]):
-            steepest = max(steepest, abs(moved[t, c]))
-        largest += reach * steepest
+        for c in range(starts[v], starts[v + 1]):
+            farthest, steepest = 0.0, 0.0
+            for i in range(change.shape[1]):
+                farthest = max(farthest, abs(change[c, i]))
+            for t in range(moved.shape[0]):
+                steepest = max(steepest, abs(moved[t, c]))
+            reach += farthest * steepest
+        largest = max(largest, reach)
     most = PLAIN / n_layers - largest
+    if most < largest:  # nor may the factor between two versions overflow
+        return False
     n_large = 0
     for t in range(psi.shape[0]):
         for i in range(psi.shape[1]):
@@ -165,31 +208,31 @@ def _is_moderate(psi, moved, change, n_layers):
 
 
 @kernel
-def _rates(growth, weight, moved, change, same, work):
+def _grow(growth, moved, change, same, shift, grown):
+    """Exponentials of the predictors of a version, but for what changes alike in all rows."""
+    for t in range(growth.shape[0]):
+        shift[:] = 0.0
+        for c in range(same.size):
+            if not same[c]:
+                add_product(moved[t, c], change[c], shift)
+        _grow_by(growth[t], shift, grown[t])
+
+
+@kernel
+def _rates(growth, weight, moved, shift, work):
     """Rates of one version, into ``work[0]``; `growth` holds exponentials of the predictors."""
     n_layers = growth.shape[0] // weight.size
-    rates, q, factors, grown = work[0], work[1], work[2], work[3]
+    rates, q = work[0], work[1]
     rates[:] = 0.0
     for k in range(weight.size):
         if weight[k] == 0.0:
             continue
         q[:] = 1.0
         for t in range(k * n_layers, (k + 1) * n_layers):
-            shift, alike = 0.0, True
-            for c in range(same.size):
-                if same[c]:
-                    shift += moved[t, c] * change[c, 0]
-                elif alike:
-                    factors[:] = 0.0
-                    alike = False
-            if alike:
-                _add_layer(growth[t], math.exp(shift), q)
-            else:
-                for c in range(same.size):
-                    if not same[c]:
-                        add_product(moved[t, c], change[c], factors)
-                _grow(growth[t], factors, grown)
-                _add_layer(grown, math.exp(shift), q)
+            total = 0.0
+            for c in range(shift.size):
+                total += moved[t, c] * shift[c]
+            _add_layer(growth[t], math.exp(total), q)
         add_product(weight[k], q, rates)
 
 
@@ -204,7 +247,7 @@ def _add_layer(growth, factor, q):
 
 
 @elementwise
-def _grow(growth, shift, out):
+def _grow_by(growth, shift, out):
     for i in range(out.size):
         out[i] = growth[i] * vector_exp(shift[i])
 
