@@ -56,6 +56,11 @@ def test_a_prior_that_does_not_fit(prior, error, words):
         named_priors(prior, NAMES)
 
 
+def test_a_table_without_names():
+    with pytest.raises(ValueError, match=r"there are 'intercept', 'x0', 'x1'\. .*set_output"):
+        named_priors({"bill*": A}, ["x0", "x1"])
+
+
 @pytest.mark.parametrize(
     "make",
     [

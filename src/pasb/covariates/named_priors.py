@@ -192,11 +192,17 @@ def _unknown(key: Any, known: list[str]) -> str:
     near = difflib.get_close_matches(text, known, n=5, cutoff=0.5)
     near += [name for name in known if text.lower() in name.lower() and name not in near][:5]
     shown = ", ".join(map(repr, near or known[:12]))
+    nameless = ""
+    if known[1:] == [f"x{v}" for v in range(len(known) - 1)]:
+        nameless = (
+            ". The table of the fit had no names: pass a data frame; in a pipeline, "
+            "set_output(transform='pandas') of the step before keeps them"
+        )
     more = "" if near or len(known) <= 12 else f" and {len(known) - 12} more"
     return (
         f"prior: there is no covariate {key!r}; did you mean {shown}{more}?"
         if near
-        else f"prior: there is no covariate {key!r}; there are {shown}{more}"
+        else f"prior: there is no covariate {key!r}; there are {shown}{more}{nameless}"
     )
 
 
