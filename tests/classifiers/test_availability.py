@@ -110,7 +110,7 @@ def test_errors_name_row_and_class(change, message):
 def test_methods_that_would_be_wrong_refuse():
     model = pasb.StickLogisticClassifier(**SHORT).fit(X, Y, availability=AVAILABLE)
     for call in (model.loo, model.posterior_with):
-        with pytest.raises(NotImplementedError, match="availability"):
+        with pytest.raises(ValueError, match="pass availability="):
             call(X, Y)
     loo = model.loo(X, Y, warn=False, availability=AVAILABLE)
     assert loo.elpd < 0

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from pasb.binary.panel_logistic import PanelLogistic
-from pasb.covariates.choice_data import refuse_choices
+from pasb.covariates.availability import checked_availability
+from pasb.covariates.choice_data import ChoiceData
 from pasb.covariates.sparse_rows import dense_table
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
@@ -47,12 +48,16 @@ class AlteredRows:
     Parameters
     ----------
     model : fitted classifier, or a pipeline that ends in one
-    X : array, data frame or sparse matrix of shape (n_rows, n_features)
+    X : array, data frame or sparse matrix of shape (n_rows, n_features), or ChoiceData
         What `model.predict` would take; made dense, within the limit of memory.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes these rows can choose, whatever is changed in them.
 
     Attributes
     ----------
     fitted : Fitted
+    available : boolean array of shape (n_rows, n_classes) or None
+        None where everything is available.
     columns : list of str
         Those of `X`.
     names : list of str
@@ -71,12 +76,12 @@ class AlteredRows:
         Whether the model's columns are those of `X`, scaled, and nothing else.
     """
 
-    def __init__(self, model: Any, X: Any):
-        refuse_choices(
-            X, "effects take", "ask pasb.choice: shares, share_changes, elasticities or diversion"
-        )
+    def __init__(self, model: Any, X: Any, availability: Any = None):
         self.fitted, self._inner_rows, plain = unwrapped(model)
-        self.fitted.check_all_available("effects and their pictures")
+        if isinstance(X, ChoiceData):
+            X, availability = table_of_choices(model, X, availability)
+        if availability is None:
+            self.fitted.check_all_available("an effect or its picture")
         X = dense_table(X)
         frame = nw.from_native(X, pass_through=True)
         if isinstance(frame, nw.LazyFrame):
@@ -96,6 +101,7 @@ class AlteredRows:
             self.names = _taken(model, self.columns)
         if len(self) == 0:
             raise ValueError("X has no rows")
+        self.available = checked_availability(availability, self.fitted.classes, len(self))
         self.covariates = self.names
         known_ranges = self.fitted.ranges if plain or hasattr(model, "formula") else {}
         if plain and len(known_ranges) == len(self.names):  # a table may have names of its own
@@ -113,6 +119,10 @@ class AlteredRows:
 
     def __len__(self) -> int:
         return len(self._array) if self._frame is None else len(self._frame)
+
+    def available_to(self, rows: slice) -> NDArray[np.bool_] | None:
+        """Which classes some rows can choose; None where everything is available."""
+        return None if self.available is None else self.available[rows]
 
     def column(self, name: str) -> NDArray:
         """The values of a column."""
@@ -175,6 +185,19 @@ def one_or_more(given: Any) -> list[Any]:
     """A label, or several, as a list."""
     several = isinstance(given, Iterable) and not isinstance(given, str)
     return list(given) if several else [given]
+
+
+def table_of_choices(model: Any, data: ChoiceData, availability: Any) -> tuple[Any, Any]:
+    """The columns of choices, and what is available to them."""
+    if not hasattr(model, "table_of"):
+        raise TypeError(
+            f"{type(model).__name__} knows no covariates of alternatives: pass the table of "
+            "covariates, as in fit, and availability"
+        )
+    if availability is not None:
+        raise ValueError("availability is part of ChoiceData: use data.without(...)")
+    model.check_data(data)
+    return model.table_of(data), data.available
 
 
 def check_known(name: Any, known: Iterable[Any], argument: str, what: str) -> None:

@@ -38,7 +38,7 @@ from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
 from pasb.numerics.vector import vector_exp, vector_log, vector_softplus
 from pasb.posterior.predict import Predictor
-from pasb.sticks import probabilities_of_draws
+from pasb.sticks import LOG_NEVER, probabilities_of_draws, skip_unavailable
 
 STEP = 1e-4  # of a linear predictor, where a link is differentiated numerically
 NUMBERS_AT_ONCE = 2**17
@@ -192,13 +192,15 @@ Factors = tuple[slice, NDArray, NDArray, NDArray | None, NDArray]
 
 
 def _factors(
-    predictor: Predictor, X: NDArray[np.float64], columns: Sequence[int], spread: NDArray
+    rows: AlteredRows, part: slice, predictor: Predictor, columns: Sequence[int], spread: NDArray
 ) -> Iterator[Factors]:
     """Draws, probabilities, dp/du, du/deta, and coefficients of some columns on the user's scale.
 
     Some draws at a time: (draws, classes, rows), (draws, sticks, classes, rows), (draws, sticks,
-    predictors, rows) and (draws, sticks, predictors, columns).
+    predictors, rows) and (draws, sticks, predictors, columns). A stick that a row skips, or where
+    it stops for certain, moves nothing.
     """
+    X, available = rows.inner(part, {}), rows.available_to(part)
     n_draws, n_categories = predictor.orders.shape
     blocks = blocked(X)
     n_rows, n_sticks = len(blocks) * BLOCK, n_categories - 1
@@ -210,10 +212,16 @@ def _factors(
         which = np.arange(start, draws.stop)[:, None], orders[:, :-1]
         own = {name: values[which] for name, values in predictor.parameters.items()}
         link = derivatives(predictor.model, own, blocks)
+        logs, slopes = link[:2], link[2:4]
+        if available is not None:
+            skip_unavailable(*logs, reverse, orders, available, LOG_NEVER, 0.0)
+            skip_unavailable(*slopes, reverse, orders, available, 0.0, 0.0)
         p = np.empty((n, n_categories, n_rows))
-        probabilities_of_draws(link.log_success, link.log_failure, reverse, orders, p)
+        probabilities_of_draws(*logs, reverse, orders, p)
+        if available is not None:
+            p[:, :, : len(available)] *= available.T
         along = np.empty((n, n_sticks, n_categories, n_rows))
-        _sensitivities(link.of_success, link.of_failure, reverse, orders, p, along)
+        _sensitivities(*slopes, reverse, orders, p, along)
         coef = own["coef"].reshape(n, n_sticks, -1, X.shape[1])
         yield draws, p, along, link.of_scale, coef[..., columns] / spread
 
@@ -225,8 +233,7 @@ def slopes_by_chain_rule(
     columns, spread = _columns(rows, variables)
 
     def evaluate(part: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        inner = rows.inner(part, {})
-        for draws, p, along, of_scale, coef in _factors(predictor, inner, columns, spread):
+        for draws, p, along, of_scale, coef in _factors(rows, part, predictor, columns, spread):
             out = np.empty((len(p), 1 + len(columns), *p.shape[1:]))
             out[:, 0] = p
             if of_scale is None:
@@ -254,8 +261,7 @@ def average_slopes(
     def of_block(part: slice) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         present, weights = groups.of_block(part)
         out = np.empty((len(present), n_draws, len(columns), n_categories))
-        inner = rows.inner(part, {})
-        for draws, _, along, of_scale, coef in _factors(predictor, inner, columns, spread):
+        for draws, _, along, of_scale, coef in _factors(rows, part, predictor, columns, spread):
             for g, own in enumerate(weights.T):
                 if of_scale is None:
                     mean = (along @ own)[:, :, None]  # (draws, sticks, 1, classes)

@@ -14,22 +14,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known, one_or_more
-from pasb.effects.chain_rule import average_slopes, has_chain_rule, slopes_by_chain_rule
+from pasb.effects.altered_rows import AlteredRows, Changes, check_known, one_or_more
+from pasb.effects.chain_rule import average_slopes
 from pasb.effects.contrasts import (
     contrasts_of,
     levels_of,
     profile_contrast,
 )
 from pasb.effects.extrapolation import span_of, warn_outside
-from pasb.effects.members import Member
 from pasb.effects.question import Question
-from pasb.effects.streaming import Evaluation
+from pasb.effects.slope_evaluations import Kind, has_exact_slopes, of_kind, slopes_of
 from pasb.effects.tidy import Between
-
-STEP = 1e-4  # of a covariate's range, where slopes are taken by differences
-
-Kind = Literal["dydx", "eyex", "eydx", "dyex"]
 
 
 def predictions(
@@ -44,6 +39,7 @@ def predictions(
     interval: float = 0.9,
     n_draws: int | None = None,
     draws: bool = False,
+    availability: Any = None,
 ) -> Any:
     """Class probabilities of rows, or their averages, with credible intervals.
 
@@ -71,6 +67,8 @@ def predictions(
         Use this many draws, evenly spaced over all chains, instead of all.
     draws : bool, default=False
         Return the draws of the averages as an `xarray.DataArray` instead of a table.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows can choose, as in `model.predict_proba`. Others have probability 0.
 
     Returns
     -------
@@ -89,7 +87,9 @@ def predictions(
     1      1       0.3
     2      2       0.3
     """
-    asked = Question(model, X, by, weights, classes, between, interval, n_draws, draws)
+    asked = Question(
+        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+    )
     variants, keys = _settings(asked.rows, {} if variables is None else variables)
     evaluate = asked.of_variants(variants)
     return asked.report(evaluate, len(variants), lambda measures: measures, keys)
@@ -109,6 +109,7 @@ def comparisons(
     interval: float = 0.9,
     n_draws: int | None = None,
     draws: bool = False,
+    availability: Any = None,
 ) -> Any:
     """How class probabilities change when covariates do, with credible intervals.
 
@@ -131,7 +132,7 @@ def comparisons(
         Instead of one covariate at a time: from one set of values to another.
     comparison : {"difference", "ratio"}, default="difference"
         Of the two probabilities. In averages the ratio is that of averaged probabilities.
-    by, classes, between, weights, interval, n_draws, draws
+    by, classes, between, weights, interval, n_draws, draws, availability
         As in `predictions`.
 
     Returns
@@ -155,7 +156,9 @@ def comparisons(
     """
     if comparison not in ("difference", "ratio"):
         raise ValueError(f"comparison must be 'difference' or 'ratio', not {comparison!r}")
-    asked = Question(model, X, by, weights, classes, between, interval, n_draws, draws)
+    asked = Question(
+        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+    )
     if profile is not None and variables is not None:
         raise ValueError("pass variables or profile, not both")
     if profile is None:
@@ -194,6 +197,7 @@ def slopes(
     interval: float = 0.9,
     n_draws: int | None = None,
     draws: bool = False,
+    availability: Any = None,
 ) -> Any:
     """Slopes of class probabilities along covariates, or elasticities, with credible intervals.
 
@@ -206,7 +210,7 @@ def slopes(
     kind : {"dydx", "eyex", "eydx", "dyex"}, default="dydx"
         Probability per unit; elasticity (percent per percent); percent per unit; or probability
         per relative change.
-    by, classes, between, weights, interval, n_draws, draws
+    by, classes, between, weights, interval, n_draws, draws, availability
         As in `predictions`.
 
     Returns
@@ -232,22 +236,26 @@ def slopes(
     """
     if kind not in ("dydx", "eyex", "eydx", "dyex"):
         raise ValueError(f"kind must be 'dydx', 'eyex', 'eydx' or 'dyex', not {kind!r}")
-    asked = Question(model, X, by, weights, classes, between, interval, n_draws, draws)
+    asked = Question(
+        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+    )
     rows, members = asked.rows, asked.members
     names = _columns_of_numbers(rows, variables)
     keys = [{"term": name, "contrast": kind} for name in names]
-    if kind == "dydx" and asked.groups is not None and all(map(_has_exact_slopes, members)):
+    if kind == "dydx" and asked.groups is not None and all(map(has_exact_slopes, members)):
         groups, n_threads = asked.groups, asked.fitted.n_threads
         each = [average_slopes(m.rows, m.predictor, names, groups, n_threads) for m in members]
         return asked.of_groups(np.concatenate(each, axis=1), keys)
-    evaluate = asked.together([_slopes_of(member, names) for member in members])
+    evaluate = asked.together([slopes_of(member, names) for member in members])
     columns = [np.asarray(rows.column(name), dtype=np.float64) for name in names]
+    among = None if asked.groups is None or kind[:2] != "ey" else rows.available
+    nothing = np.nan if among is None else 0.0  # what a class has that is not available
 
     def scaled(part: slice):
         for some, values in evaluate(part):
-            yield some, _of_kind(values, kind, [column[part] for column in columns])
+            yield some, of_kind(values, kind, [column[part] for column in columns], nothing)
 
-    return asked.report(scaled, 1 + len(names), lambda measures: measures, keys)
+    return asked.report(scaled, 1 + len(names), lambda measures: measures, keys, among)
 
 
 def avg_predictions(model: Any, X: Any, *, by: Any = True, **options: Any) -> Any:
@@ -343,55 +351,3 @@ def _columns_of_numbers(rows: AlteredRows, variables: Any) -> list[str]:
     if not names:
         raise ValueError("X has no column of numbers, so there are no slopes; use comparisons")
     return names
-
-
-def _has_exact_slopes(member: Member) -> bool:
-    return member.rows.columns_are_inner and has_chain_rule(member.rows.fitted.binary)
-
-
-def _slopes_of(member: Member, names: list[str]) -> Evaluation:
-    """Class probabilities and slopes along covariates, exact where that is possible."""
-    if _has_exact_slopes(member):
-        return slopes_by_chain_rule(member.rows, member.predictor, names)
-    return _slopes_by_differences(member, names)
-
-
-def _slopes_by_differences(member: Member, names: list[str]) -> Evaluation:
-    """Class probabilities and central differences along covariates."""
-    rows = member.rows
-    variants: list[Changes] = [{}]
-    widths = []
-    for name in names:
-        values = np.asarray(rows.column(name), dtype=np.float64)
-        low, high = float(values.min()), float(values.max())
-        step = STEP * (high - low) or STEP
-        sides = [Shift(-step), Shift(step)]
-        if not rows.is_plain and low < high:  # splines end with their column
-            sides = [Shift(-step, low, high), Shift(step, low, high)]
-        variants += [{name: side} for side in sides]
-        widths.append(sides[1].of(values) - sides[0].of(values))
-    probabilities = member.of_variants(variants)
-
-    def evaluate(part: slice):
-        for some, p in probabilities(part):
-            steps = np.ones((len(names), 1, p.shape[-1]))
-            steps[:, 0, : part.stop - part.start] = [width[part] for width in widths]
-            change = (p[:, 2::2] - p[:, 1::2]) / steps
-            yield some, np.concatenate([p[:, :1], change], axis=1)
-
-    return evaluate
-
-
-def _of_kind(
-    values: NDArray[np.float64], kind: Kind, columns: list[NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Slopes of a kind, from probabilities (the first measure) and plain slopes (the others)."""
-    out = values[:, 1:].copy()
-    n = len(columns[0])
-    if kind in ("eyex", "eydx"):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            out /= values[:, :1]
-    if kind in ("eyex", "dyex"):
-        for k, column in enumerate(columns):
-            out[:, k, :, :n] *= column
-    return out

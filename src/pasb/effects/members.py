@@ -29,22 +29,22 @@ class Member(NamedTuple):
 
     def of_variants(self, variants: Sequence[Changes]) -> Evaluation:
         """Class probabilities of several versions of the rows."""
-        how = of_variants
-        if len(variants) > 1 and are_logistic(self.rows):
+        how, several = of_variants, len(variants) > 1 and self.rows.available is None
+        if several and are_logistic(self.rows):
             how = of_logistic_variants
-        elif len(variants) > 1 and are_softplus(self.rows):
+        elif several and are_softplus(self.rows):
             how = of_softplus_variants
         return how(self.rows, self.predictor, variants)
 
 
-def members_of(model: Any, X: Any, n_draws: int | None) -> list[Member]:
+def members_of(model: Any, X: Any, n_draws: int | None, availability: Any = None) -> list[Member]:
     """The models of an answer; `n_draws` are those of all together."""
     if not isinstance(model, StackedPosterior):
-        rows = AlteredRows(model, X)
+        rows = AlteredRows(model, X, availability)
         return [Member(rows, rows.fitted.predictor(n_draws))]
     found = []
     for name, n in model.draws_of_models(n_draws).items():
-        rows = AlteredRows(model.models_[name], X)
+        rows = AlteredRows(model.models_[name], X, availability)
         found.append(Member(rows, rows.fitted.predictor(n)))
     every = [name for member in found for name in member.rows.covariates]
     found[0].rows.covariates = list(dict.fromkeys(every))

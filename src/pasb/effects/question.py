@@ -38,9 +38,10 @@ class Question:
         interval: float,
         n_draws: int | None,
         draws: bool,
+        availability: Any = None,
     ):
         self.tails = tails_of(interval)
-        self.members = members_of(model, X, n_draws)
+        self.members = members_of(model, X, n_draws, availability)
         self.rows = self.members[0].rows
         warn_of_rows(self.rows)
         self.fitted = self.rows.fitted
@@ -71,11 +72,25 @@ class Question:
         """What the models find, one after the other."""
         return one_after_another(evaluations, [member.n_draws for member in self.members])
 
-    def report(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
-        """Answer with a table (or draws) of quantities, named by `keys`."""
+    def report(
+        self,
+        evaluate: Evaluation,
+        n_measures: int,
+        combine: Combine,
+        keys: list,
+        among: NDArray[np.bool_] | None = None,
+    ) -> Any:
+        """Answer with a table (or draws) of quantities, named by `keys`.
+
+        Averages of a class are over the rows that `among`, (rows, classes), names; what the others
+        have must be zero.
+        """
         if self.groups is None:
             return self._of_rows(evaluate, n_measures, combine, keys)
         means = averages(evaluate, self.groups, self.n_draws, self.fitted.n_threads)
+        if among is not None:
+            with np.errstate(invalid="ignore"):  # no row of a group may have a class
+                means = means / self.groups.shares(among)[:, None, None]
         return self.of_groups(np.stack([combine(group) for group in means]), keys)
 
     def of_groups(self, values: NDArray[np.float64], keys: list[dict[str, Any]]) -> Any:

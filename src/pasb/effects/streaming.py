@@ -67,6 +67,12 @@ class Grouping(NamedTuple):
         table[np.arange(len(own)), own] = self.weights[rows]
         return present, table
 
+    def shares(self, rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """How much of the weight of each group some rows have, (groups, ...)."""
+        own = np.zeros((len(self.labels), *rows.shape[1:]))
+        np.add.at(own, self.of_row, (self.weights * rows.T).T)
+        return (own.T / self.totals).T
+
     @property
     def totals(self) -> NDArray[np.float64]:
         """The sum of the weights of each group."""
@@ -77,7 +83,10 @@ def of_variants(rows: AlteredRows, predictor: Predictor, variants: Sequence[Chan
     """Class probabilities of several versions of the same rows, one version a measure."""
 
     def evaluate(part: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        chunks = [predictor.chunks(rows.inner(part, changes)) for changes in variants]
+        available = rows.available_to(part)
+        chunks = [
+            predictor.chunks(rows.inner(part, changes), available=available) for changes in variants
+        ]
         for each in zip(*chunks, strict=True):
             yield each[0][0], np.stack([values for _, values in each], axis=1)
 

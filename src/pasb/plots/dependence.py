@@ -28,6 +28,7 @@ def effects(
     interval: float = 0.9,
     n_points: int = 40,
     max_rows: int = 500,
+    availability: Any = None,
     figure: Figure | SubFigure | None = None,
     ax: Any = None,
 ) -> Figure | SubFigure:
@@ -54,6 +55,8 @@ def effects(
         Values of the covariate.
     max_rows : int, default=500
         Average over so many rows, evenly spaced, where there are more.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows can choose, whatever value they get.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
     ax : Axes or array of Axes, optional
@@ -77,7 +80,8 @@ def effects(
     from pasb.effects.members import members_of
 
     classes = None if classes is None else one_or_more(classes)
-    rows = members_of(model, X, None)[0].rows  # names and columns are those of every model
+    # names and columns are those of every model
+    rows = members_of(model, X, None, availability)[0].rows
     rows.check_columns([variable, *([by] if by else [])], "variable" if by is None else "by")
     if by == variable:
         raise ValueError(f"by must be another column than {variable!r}")
@@ -89,7 +93,13 @@ def effects(
         column = np.asarray(rows.column(variable), dtype=np.float64)
         some = np.union1d(some, [np.argmin(column), np.argmax(column)])
     found = predictions(
-        model, _rows_of(X, some), variables=asked, by=True, classes=classes, interval=interval
+        model,
+        _rows_of(X, some),
+        variables=asked,
+        by=True,
+        classes=classes,
+        interval=interval,
+        availability=None if availability is None else _rows_of(availability, some),
     )
     columns = {name: np.array(found[name]) for name in ("class", "estimate", "lower", "upper")}
     shown = classes if classes is not None else rows.fitted.classes.tolist()

@@ -270,11 +270,12 @@ class Fitted:
         return inner, checked_availability(availability, self.classes, len(inner))
 
     def check_all_available(self, what: str) -> None:
-        """Refuse what knows nothing of availability, where the model was fitted with it."""
+        """Ask for availability that was not passed, where the model was fitted with it."""
         if self.watched.available is not None:
-            raise NotImplementedError(
+            raise ValueError(
                 f"{what} would take everything for available, but the model was fitted with "
-                "availability; predictions, summary, order_in_words, loo and pasb.choice take it"
+                "availability: pass availability=, what each row of X can choose (True everywhere, "
+                "if it can choose anything)"
             )
 
     def check_has_coefficients(self, what: str) -> None:
