@@ -13,7 +13,7 @@ import numpy as np
 
 from pasb.binary import Logistic
 from pasb.binary.binary_model import Keys
-from pasb.numerics.rows import Rows
+from pasb.numerics.rows import Rows, blocked
 from pasb.orders import enumerate_orders
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
@@ -127,3 +127,24 @@ def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20):
                     p = probability(c, everything, state.order, accept)
                     means[(*place, c)] += float(p) / size
     return frequencies.reshape(-1, len(index)), means.reshape(-1, n)
+
+
+def stick_by_stick(model, X, available):
+    """Probabilities under each draw, (draws, rows, classes): one row, one draw, one stick a time.
+
+    `available` is (rows, classes); a row walks along the sticks of the classes that it has.
+    """
+    fitted = model.fitted_
+    predictor, inner = fitted.predictor(), fitted.inner_rows(X)[:]
+    logs = fitted.binary.log_probabilities(predictor.parameters, blocked(inner))
+    success, failure = (np.exp(each)[:, :, : len(inner)] for each in logs)
+    out = np.zeros((len(predictor.orders), len(inner), len(fitted.classes)))
+    for d, order in enumerate(predictor.orders):
+        stop, go_on = (failure, success) if predictor.reverse[d] else (success, failure)
+        for i, own in enumerate(np.asarray(available, dtype=bool)):
+            left, has = 1.0, [c for c in order if own[c]]
+            for c in has[:-1]:
+                out[d, i, c] = left * stop[d, c, i]
+                left *= go_on[d, c, i]
+            out[d, i, has[-1]] = left
+    return out

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import pasb
 from pasb.choice import (
@@ -159,3 +162,25 @@ def test_wrong_questions(model, data):
         share_changes(model, data, data.take([0, 1]))
     with pytest.raises(ValueError, match="interval"):
         shares(model, data, interval=90)
+
+
+@pytest.mark.parametrize("factor", [1.05, 1.01])
+def test_a_factor_belongs_to_a_covariate(model, data, factor):
+    with pytest.raises(ValueError, match="multiplies a covariate of train: name it by covariate="):
+        diversion(model, data, "train", factor=factor)
+
+
+@pytest.mark.parametrize("factor", [1, 1.0, np.nan, np.inf])
+def test_a_factor_changes_something(model, data, factor):
+    with pytest.raises(ValueError, match=r"a number other than 1, such as 1\.05"):
+        diversion(model, data, "train", covariate="price", factor=factor)
+
+
+def test_models_that_cannot_be_asked(model, data):
+    pipe = make_pipeline(StandardScaler(), pasb.StickLogisticClassifier())
+    with pytest.raises(TypeError, match="not Pipeline: pass its last step, and the table"):
+        shares(pipe, data.table())
+    with pytest.raises(TypeError, match="not StackedPosterior: pass one of its models_"):
+        shares(pasb.StackedPosterior([model]), data)
+    with pytest.raises(TypeError, match="needs a fitted classifier of pasb, not StickEnsemble"):
+        shares(pasb.StickEnsembleClassifier(LogisticRegression()), data.table())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -192,3 +194,16 @@ def test_errors_of_long_tables(change, message):
 def test_frames_only():
     with pytest.raises(TypeError, match="must be a data frame"):
         read(np.zeros((2, 2)))
+
+
+def test_what_was_chosen_must_be_available():
+    """The first choice that is not is named."""
+    frame = pd.DataFrame({"mode": ["bus", "car", "car"], "bus_av": [1, 1, 1], "car_av": [1, 1, 0]})
+    names, columns = {"alternatives": ["bus", "car"]}, {"bus": "bus_av", "car": "car_av"}
+    whole = ChoiceData.from_wide(frame, **names, choice="mode")
+    some = ChoiceData.from_wide(frame, **names, availability=columns)
+    message = r"choice 3 is car, which is not available.*1 of 3 choices"
+    with pytest.raises(ValueError, match=message):
+        ChoiceData.from_wide(frame, **names, choice="mode", availability=columns)
+    with pytest.raises(ValueError, match=message):
+        replace(whole, available=some.available)

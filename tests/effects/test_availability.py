@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from calibration.exact_availability import stick_by_stick
 
 import pasb
 from pasb import effects, plots
@@ -42,31 +43,9 @@ def model(request):
     return request.param.fit(X, Y, availability=AVAILABLE)
 
 
-def by_hand(model, table, available):
-    """Probabilities under each draw, (draws, rows, classes): one row, one draw, one stick."""
-    fitted = model.fitted_
-    predictor, inner = fitted.predictor(), fitted.inner_rows(table)[:]
-    from pasb.numerics.rows import blocked
-
-    success, failure = (
-        np.exp(logs)[:, :, : len(inner)]
-        for logs in fitted.binary.log_probabilities(predictor.parameters, blocked(inner))
-    )
-    out = np.zeros((len(predictor.orders), len(inner), 3))
-    for d, order in enumerate(predictor.orders):
-        stop, go_on = (failure, success) if predictor.reverse[d] else (success, failure)
-        for i in range(len(inner)):
-            left, has = 1.0, [c for c in order if available[i, c]]
-            for c in has[:-1]:
-                out[d, i, c] = left * stop[d, c, i]
-                left *= go_on[d, c, i]
-            out[d, i, has[-1]] = left
-    return out
-
-
 @pytest.fixture(scope="module")
 def proba(model):
-    return by_hand(model, X, AVAILABLE)
+    return stick_by_stick(model, X, AVAILABLE)
 
 
 def test_predictions_of_rows(model, proba):
@@ -98,13 +77,13 @@ def test_predictions_where_a_column_is_set(model):
         model, X, variables={"cost": [-1, 1]}, by=True, availability=AVAILABLE
     )
     for value, part in found.groupby("cost"):
-        mean = by_hand(model, X.assign(cost=float(value)), AVAILABLE).mean(axis=(0, 1))
+        mean = stick_by_stick(model, X.assign(cost=float(value)), AVAILABLE).mean(axis=(0, 1))
         assert part["estimate"].to_numpy() == pytest.approx(mean, abs=1e-9)
 
 
 @pytest.mark.parametrize("comparison", ["difference", "ratio"])
 def test_comparisons(model, comparison):
-    low, high = (by_hand(model, X.assign(cost=v), AVAILABLE) for v in (-1.0, 1.0))
+    low, high = (stick_by_stick(model, X.assign(cost=v), AVAILABLE) for v in (-1.0, 1.0))
     asked = {
         "variables": {"cost": [-1.0, 1.0]},
         "comparison": comparison,
@@ -125,7 +104,9 @@ def test_comparisons(model, comparison):
 @pytest.mark.parametrize("kind", ["dydx", "eyex", "eydx", "dyex"])
 def test_slopes(model, proba, kind):
     step = 1e-5
-    up, down = (by_hand(model, X.assign(cost=X["cost"] + s), AVAILABLE) for s in (step, -step))
+    up, down = (
+        stick_by_stick(model, X.assign(cost=X["cost"] + s), AVAILABLE) for s in (step, -step)
+    )
     slope = (up - down) / (2 * step)
     if kind[:2] == "ey":
         with np.errstate(invalid="ignore"):
@@ -160,13 +141,13 @@ def test_a_grid_has_an_availability_of_its_own(model):
     own = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 0]])
     found = effects.predictions(model, grid, availability=own)
     estimate = found["estimate"].to_numpy().reshape(-1, 3)
-    assert estimate == pytest.approx(by_hand(model, grid, own).mean(axis=0), abs=1e-9)
+    assert estimate == pytest.approx(stick_by_stick(model, grid, own).mean(axis=0), abs=1e-9)
     assert estimate[2].tolist() == [0, 1, 0]
 
 
 def test_everything_available_is_said_by_ones(model):
     found = effects.avg_predictions(model, X, availability=np.ones_like(AVAILABLE))
-    everything = by_hand(model, X, np.ones_like(AVAILABLE)).mean(axis=(0, 1))
+    everything = stick_by_stick(model, X, np.ones_like(AVAILABLE)).mean(axis=(0, 1))
     assert found["estimate"].to_numpy() == pytest.approx(everything, abs=1e-9)
 
 
@@ -178,7 +159,7 @@ def test_a_stack(proba):
     with pytest.raises(ValueError, match="pass availability="):
         effects.avg_predictions(stack, X)
     found = effects.avg_predictions(stack, X, availability=AVAILABLE)
-    each = [by_hand(m, X, AVAILABLE).mean(axis=(0, 1)) for m in (one, two)]
+    each = [stick_by_stick(m, X, AVAILABLE).mean(axis=(0, 1)) for m in (one, two)]
     assert found["estimate"].to_numpy() == pytest.approx(np.mean(each, axis=0), abs=1e-9)
 
 
@@ -212,7 +193,7 @@ def test_the_picture(model):
         np.unique(np.linspace(0, 139, 40).astype(int)), [X["cost"].argmin(), X["cost"].argmax()]
     )
     low = X.iloc[some].assign(cost=X["cost"].min())
-    mean = by_hand(model, low, AVAILABLE[some]).mean(axis=(0, 1))
+    mean = stick_by_stick(model, low, AVAILABLE[some]).mean(axis=(0, 1))
     drawn = [line.get_ydata()[0] for line in figure.axes[0].lines[:3]]
     assert drawn == pytest.approx(mean, abs=1e-9)
 

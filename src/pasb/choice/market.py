@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 
 from pasb.classifiers.choice_classifier import StickChoiceClassifier
 from pasb.covariates.choice_data import ChoiceData
 from pasb.effects.streaming import Evaluation, Grouping, averages
 from pasb.effects.tidy import reduced, table_of
 from pasb.numerics.lazy_rows import Table
+from pasb.posterior.stacked_posterior import StackedPosterior
 from pasb.posterior.tails import tails_of
 
 Measure = Callable[[slice, list[NDArray[np.float64]], slice], NDArray[np.float64]]
@@ -63,6 +65,11 @@ class Market:
         n_draws: int | None = None,
     ):
         self.tails = tails_of(interval)
+        if not hasattr(type(model), "fitted_"):
+            raise TypeError(
+                "pasb.choice needs a fitted classifier of pasb, not "
+                f"{type(model).__name__}{_remedy(model)}"
+            )
         self.model, self.fitted = model, model.fitted_
         self.data = data if isinstance(data, ChoiceData) else None
         if isinstance(model, StickChoiceClassifier) and self.data is None:
@@ -200,6 +207,14 @@ class Market:
         flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
         statistics = reduced(flat, self.tails) | {k: v.ravel() for k, v in more.items()}
         return table_of(rows, statistics, self.fitted.frame_library)
+
+
+def _remedy(model: Any) -> str:
+    if isinstance(model, Pipeline):
+        return ": pass its last step, and the table that the steps before make"
+    if isinstance(model, StackedPosterior):
+        return ": pass one of its models_, or ask pasb.effects, which take a stack"
+    return ""
 
 
 def probabilities(

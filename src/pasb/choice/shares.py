@@ -123,7 +123,7 @@ def diversion(
     *,
     covariate: str | None = None,
     columns: Mapping | None = None,
-    factor: float = 1.01,
+    factor: float | None = None,
     availability: Any = None,
     by: Any = None,
     weights: ArrayLike | None = None,
@@ -146,7 +146,8 @@ def diversion(
     columns : dict, optional
         For other classifiers than `StickChoiceClassifier`, in place of `covariate`: the column of
         the alternative in the table, as in ``{"car": "price_car"}``. See `elasticities`.
-    factor : float, default=1.01
+    factor : float, optional
+        By default 1.01, where there is a covariate.
 
     Returns
     -------
@@ -171,9 +172,18 @@ def diversion(
     has = market.available[:, k] & (market.available.sum(axis=1) > 1)
     groups = market.among(has)
     if covariate is None and columns is None:
+        if factor is not None:
+            raise ValueError(
+                f"factor={factor!r} multiplies a covariate of {alternative!s}: name it by "
+                "covariate= (columns= where data is a table), or leave factor out to withdraw "
+                f"{alternative!s}"
+            )
         then = market.now.without(k, market.available)
     else:
         market.check_named(covariate, columns)
+        factor = 1.01 if factor is None else float(factor)
+        if factor == 1 or not np.isfinite(factor):
+            raise ValueError(f"factor must be a number other than 1, such as 1.05; got {factor!r}")
         if market.data is None:
             then = AlternativeColumns(market, columns).scaled(k, factor)
         else:

@@ -8,16 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from pasb.binary.choice_logistic import ChoiceLogistic
 from pasb.binary.panel_logistic import PanelLogistic
 from pasb.classifiers.logistic_classifier import AutomaticRate
-from pasb.classifiers.panels import PERSON, Panels
+from pasb.classifiers.of_choices import OfChoices
+from pasb.classifiers.panels import Panels
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.settings import POSITIVE, PRIOR, RUN, constraints
 from pasb.covariates.choice_data import ChoiceData
-from pasb.covariates.frame_input import data_frame
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import LazyRows, Table
 from pasb.posterior.frames import native_frame
@@ -26,7 +25,7 @@ from pasb.posterior.tails import tails_of
 _RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
 
 
-class StickChoiceClassifier(Panels, AutomaticRate):
+class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
     """Logistic stick breaking for choices among alternatives with covariates of their own.
 
     A chooser walks along the alternatives, in an order that is inferred, and takes each with a
@@ -73,9 +72,9 @@ class StickChoiceClassifier(Panels, AutomaticRate):
 
     Notes
     -----
-    `fit` takes a `ChoiceData`, as do `predict_proba`, `predict`, `sample_proba`, `predict_frame`
-    and `loo`, which then heed its availability. `pasb.choice` has shares, elasticities, diversion
-    and willingness to pay.
+    `fit` takes a `ChoiceData`, as do all predictions, `score`, `loo`, `posterior_with`, `report`
+    and `pasb.effects`, which then heed its availability. `pasb.choice` has shares, elasticities,
+    diversion and willingness to pay.
 
     Where the choices have persons (``person=`` of `ChoiceData.from_wide`), each has a normal
     intercept for every alternative. Predictions for other persons draw theirs.
@@ -204,9 +203,11 @@ class StickChoiceClassifier(Panels, AutomaticRate):
             raise ValueError("X does not hold what was chosen: give choice= when it is made")
         never = ~np.isin(X.alternatives, X.choice)
         if never.any():
+            k = int(np.argmax(never))
+            why = "nobody chose" if X.available[:, k].any() else "no choice has, so nobody chose,"
             raise ValueError(
-                f"nobody chose {X.alternatives[int(np.argmax(never))]!s}: its stick cannot be "
-                "learned; leave that alternative out"
+                f"{why} {X.alternatives[k]!s}: its stick cannot be learned; leave that alternative "
+                "out"
             )
         with undone_by_errors(self):
             self.covariates_, self.chooser_ = list(X.covariates), list(X.chooser_names)
@@ -252,93 +253,6 @@ class StickChoiceClassifier(Panels, AutomaticRate):
         self.covariates_ = [name.removesuffix(suffix) for name in names[n::s]]
         self._generic_flags()
         super()._relearn(arrays)
-
-    def _opened(self, X: Any, availability: Any) -> tuple[Any, Any]:
-        """A table and availability from `ChoiceData`; others as they are."""
-        if not isinstance(X, ChoiceData):
-            return X, availability
-        check_is_fitted(self, "draws_")
-        self.check_data(X)
-        return self.table_of(X), X.available if availability is None else availability
-
-    def check_data(self, data: ChoiceData) -> None:
-        """Refuse choices with other alternatives or covariates than those of the fit."""
-        if not np.array_equal(data.alternatives, self.classes_):
-            raise ValueError(
-                f"the alternatives are {', '.join(map(str, data.alternatives))}; the model has "
-                f"{', '.join(map(str, self.classes_))}"
-            )
-        for what, own, known in (
-            ("covariates of alternatives", data.covariates, self.covariates_),
-            ("covariates of choosers", data.chooser_names, self.chooser_),
-        ):
-            if own != known:
-                raise ValueError(
-                    f"the {what} are {', '.join(own) or 'none'}; the model has "
-                    f"{', '.join(known) or 'none'}"
-                )
-
-    def predict_proba(self, X, n_draws=None, availability=None):  # noqa: D102
-        X, availability = self._opened(X, availability)
-        return super().predict_proba(X, n_draws, availability)
-
-    def sample_proba(self, X, n_draws=None, availability=None):  # noqa: D102
-        X, availability = self._opened(X, availability)
-        return super().sample_proba(X, n_draws, availability)
-
-    def predict_frame(self, X, interval=0.9, n_draws=None, availability=None):  # noqa: D102
-        X, availability = self._opened(X, availability)
-        return super().predict_frame(X, interval, n_draws, availability)
-
-    def loo(self, X, y=None, sample_weight=None, *, refit=False, warn=True, availability=None):  # noqa: D102
-        y = X.choice if isinstance(X, ChoiceData) and y is None else y
-        table, availability = self._opened(X, availability)
-        how = {"refit": refit, "warn": warn, "availability": availability}
-        return super().loo(table, y, sample_weight, **how)
-
-    def _fit_again(self, X, y, weights, availability=None):
-        self._refuse_persons("loo with refit=True")
-        n, s = len(self.chooser_), len(self.classes_)
-        table, each = np.asarray(X, dtype=np.float64), len(self.covariates_)
-        values = table[:, n:].reshape(len(table), each, s).transpose(0, 2, 1)
-        available = np.ones((len(table), s), dtype=np.bool_)
-        if availability is not None:
-            available = availability
-        data = ChoiceData(
-            self.classes_,
-            table[:, :n],
-            self.chooser_,
-            values,
-            self.covariates_,
-            available,
-            np.asarray(y),
-        )
-        return super()._fit_again(data, None, weights)  # type: ignore[arg-type]
-
-    def order_in_words(self, X=None, y=None, availability=None):  # noqa: D102
-        y = X.choice if isinstance(X, ChoiceData) and y is None else y
-        X, availability = self._opened(X, availability)
-        return super().order_in_words(X, y, availability)
-
-    def summary(self, interval=0.9, *, orders="top", X=None, y=None, availability=None):
-        """As `StickLogisticClassifier.summary`, without columns that a stick does not see."""
-        y = X.choice if isinstance(X, ChoiceData) and y is None else y
-        X, has = self._opened(X, availability)
-        frame = super().summary(interval, orders=orders, X=X, y=y, availability=has)
-        n = len(self.chooser_)
-        names = [str(name) for name in self.feature_names_in_[n:]]
-        own = {name: str(self.classes_[k % len(self.classes_)]) for k, name in enumerate(names)}
-        wrapped = data_frame(frame)
-        pairs = zip(wrapped["class"].to_list(), wrapped["feature"].to_list(), strict=True)
-        own |= {PERSON: ""}
-        seen = [own.get(feature, str(label)) == str(label) for label, feature in pairs]
-        out = wrapped.filter(seen).to_native()
-        return out.reset_index(drop=True) if hasattr(out, "reset_index") else out
-
-    def score(self, X, y=None, sample_weight=None):
-        """The share of choices that are predicted."""
-        labels = X.choice if isinstance(X, ChoiceData) and y is None else y
-        return super().score(X, labels, sample_weight)
 
     def generic_coefficients(self, interval: float = 0.9) -> Any:
         """Coefficients that all alternatives share, on the scale of the data.

@@ -97,6 +97,14 @@ class ChoiceData:
                     f"choice {row + 1} is {self.choice[row]!s}, which is not among the "
                     f"alternatives: {', '.join(map(str, self.alternatives))}"
                 )
+            place = np.argmax(self.choice[:, None] == self.alternatives, axis=1)
+            wrong = ~self.available[np.arange(len(self)), place]
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise ValueError(
+                    f"choice {row + 1} is {self.choice[row]!s}, which is not available to it: "
+                    f"correct choice or availability ({wrong.sum():,} of {len(self):,} choices)"
+                )
 
     def __repr__(self) -> str:
         text = f"{len(self)} choices among {', '.join(map(str, self.alternatives))}"

@@ -86,6 +86,7 @@ class ComparableMixin:
         (True, 150)
         """
         from pasb.posterior.loo import MOST_REFITS, leave_one_out, warn_of_bad, with_refits
+        from pasb.posterior.pointwise import availability_of_chosen
 
         if self._saw_all_rows:
             raise ValueError(
@@ -95,7 +96,7 @@ class ComparableMixin:
         fitted = self.fitted_
         if availability is None:
             fitted.check_all_available("loo(X, y)")
-        _, available = fitted.opened(X, availability)
+        available = availability_of_chosen(fitted, X, y, availability)
         found = leave_one_out(fitted, X, y, sample_weight, available)
         if refit and len(found.bad):
             most = MOST_REFITS if refit is True else int(refit)
@@ -128,6 +129,7 @@ class ComparableMixin:
         groups: Any = ("log_likelihood", "observed_data", "posterior_predictive"),
         n_prior: int = 500,
         random_state: Any = None,
+        availability: Any = None,
     ) -> xarray.DataTree:
         """`posterior_` with further groups, which need rows: for ArviZ's comparisons and checks.
 
@@ -144,6 +146,8 @@ class ComparableMixin:
             Draws from the prior.
         random_state : int, RandomState or None, default=None
             For predictive draws.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `fit`, for likelihoods and predictive draws, those from the prior too.
 
         Returns
         -------
@@ -166,8 +170,9 @@ class ComparableMixin:
         refuse_choices(
             X, "posterior_with takes", "use posterior_ and, to judge predictions, loo(data)"
         )
-        self.fitted_.check_all_available("posterior_with")
-        extra = extra_groups(self.fitted_, X, y, groups, n_prior, random_state)
+        if availability is None:
+            self.fitted_.check_all_available("posterior_with")
+        extra = extra_groups(self.fitted_, X, y, groups, n_prior, random_state, availability)
         own = {name: self.posterior_[name].to_dataset() for name in self.posterior_.children}
         for dataset in extra.values():
             dataset.attrs |= own["posterior"].attrs

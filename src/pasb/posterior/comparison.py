@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from pasb.covariates.choice_data import ChoiceData
 from pasb.errors import warn_user
 from pasb.posterior.frames import native_frame
 from pasb.posterior.loo import Loo, remedy
@@ -24,6 +25,7 @@ def compare(
     y: Any = None,
     *,
     refit: bool | int = False,
+    availability: Any = None,
 ) -> Any:
     """Compare models by how well they predict rows that they have not seen.
 
@@ -33,10 +35,12 @@ def compare(
         Fitted to the same rows. A pipeline counts as the classifier at its end; what its steps
         before learned of a row is not taken back.
     X, y : array or data frame, array
-        The rows they were fitted to, if `models` are classifiers.
+        The rows they were fitted to, if `models` are classifiers. `ChoiceData` needs no `y`.
     refit : bool or int, default=False
         Fit each model again without each row whose weights cannot be trusted, as in `loo`: True
         allows 20 fits of a model, a number so many.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes these rows could choose, as in `fit`, for all models.
 
     Returns
     -------
@@ -64,7 +68,9 @@ def compare(
     ['model', 'elpd', 'se', 'difference', 'difference_se', 'weight', 'p_loo', 'bad_k', 'reliable']
     """
     named = named_models(models)
-    results = {name: _loo_of(name, model, X, y, refit) for name, model in named.items()}
+    results = {
+        name: _loo_of(name, model, X, y, refit, availability) for name, model in named.items()
+    }
     lengths = {name: len(loo.elpd_of_row) for name, loo in results.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"models must be compared on the same rows; they have {lengths}")
@@ -167,8 +173,12 @@ def named_models(models: Any) -> dict[str, Any]:
     return named
 
 
-def _loo_of(name: str, model: Any, X: Any, y: Any, refit: bool | int) -> Loo:
+def _loo_of(name: str, model: Any, X: Any, y: Any, refit: bool | int, availability: Any) -> Loo:
     if isinstance(model, Loo):
+        if availability is not None:
+            raise ValueError(
+                f"availability needs classifiers; {name!r} is a result of loo(..., availability=)"
+            )
         if refit:
             raise ValueError(f"refit needs classifiers; {name!r} is a result of loo(..., refit=)")
         return model
@@ -178,11 +188,11 @@ def _loo_of(name: str, model: Any, X: Any, y: Any, refit: bool | int) -> Loo:
             f"{name!r} must be a fitted classifier of pasb, a pipeline that ends in one, or a "
             "result of its loo()"
         )
-    if X is None or y is None:
+    if X is None or (y is None and not isinstance(X, ChoiceData)):
         raise ValueError("X and y are needed: the rows that the models were fitted to")
     last, table = unpiped(model, X)
     try:
-        return last.loo(table, y, refit=refit, warn=False)
+        return last.loo(table, y, refit=refit, warn=False, availability=availability)
     except ValueError as error:
         error.add_note(f"This is about {name!r}.")
         raise

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from pasb.binary.support_vector import SupportVector
+from pasb.covariates.availability import checked_availability
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.pointwise import categories_of, check_has_likelihood, log_likelihoods
@@ -32,7 +33,13 @@ ROWS_AT_ONCE = 256
 
 
 def extra_groups(
-    fitted: Fitted, X: Any, y: ArrayLike | None, groups: Any, n_prior: int, random_state: Any
+    fitted: Fitted,
+    X: Any,
+    y: ArrayLike | None,
+    groups: Any,
+    n_prior: int,
+    random_state: Any,
+    availability: Any = None,
 ) -> dict[str, xarray.Dataset]:
     """The groups asked for, by name; see `PosteriorMixin.posterior_with`."""
     import xarray
@@ -47,6 +54,7 @@ def extra_groups(
     inner = fitted.inner_rows(X)
     n_rows, n_classes = len(inner), len(fitted.classes)
     own = None if y is None else categories_of(fitted, y, n_rows)
+    available = checked_availability(availability, fitted.classes, n_rows, own)
     if own is None and {"log_likelihood", "observed_data"} & set(asked):
         raise ValueError("y is needed for the groups log_likelihood and observed_data")
     rng = check_random_state(random_state)
@@ -60,7 +68,7 @@ def extra_groups(
     if "log_likelihood" in asked and own is not None:
         check_has_likelihood(fitted, "the group log_likelihood")
         logs = np.empty((draws.n_chains * draws.n_draws, n_rows))
-        for rows, part in log_likelihoods(fitted.predictor(), inner, own):
+        for rows, part in log_likelihoods(fitted.predictor(), inner, own, available):
             logs[:, rows] = part
         shape = (draws.n_chains, draws.n_draws, n_rows)
         out["log_likelihood"] = xarray.Dataset(
@@ -71,7 +79,7 @@ def extra_groups(
             {"y": (("row",), own)}, coords={"row": np.arange(n_rows)}
         )
     if "posterior_predictive" in asked:
-        labels = predicted_categories(fitted, inner, rng)
+        labels = predicted_categories(fitted, inner, rng, available)
         out["posterior_predictive"] = xarray.Dataset(
             {"y": ((*SAMPLED, "row"), labels)}, coords=coords
         )
@@ -80,7 +88,7 @@ def extra_groups(
         if "prior" in asked:
             out["prior"] = posterior_dataset(before, Splits.of(before))
         if "prior_predictive" in asked:
-            labels = predicted_categories(before, inner, rng)
+            labels = predicted_categories(before, inner, rng, available)
             own_coords = {
                 "chain": np.arange(before.draws.n_chains),
                 "draw": np.arange(n_prior),
@@ -96,17 +104,23 @@ def extra_groups(
 
 
 def predicted_categories(
-    fitted: Fitted, inner: Table, rng: np.random.RandomState
+    fitted: Fitted,
+    inner: Table,
+    rng: np.random.RandomState,
+    available: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int16]:
-    """A category for each row from each draw, (chain, draw, row)."""
+    """A category for each row from each draw, (chain, draw, row); one that it can choose."""
     predictor, draws = fitted.predictor(), fitted.draws
     out = np.empty((len(predictor.orders), len(inner)), dtype=np.int16)
     for start in range(0, len(inner), ROWS_AT_ONCE):
         rows = slice(start, min(start + ROWS_AT_ONCE, len(inner)))
         uniforms = rng.random_sample((len(out), 1, rows.stop - start))
-        for some, p in predictor.chunks(inner[rows]):
-            total = np.cumsum(p[:, :-1, : rows.stop - start], axis=1)
-            out[some, rows] = (uniforms[some] > total).sum(axis=1)
+        own = None if available is None else available[rows]
+        for some, p in predictor.chunks(inner[rows], available=own):
+            total = np.cumsum(p[:, :, : rows.stop - start], axis=1)
+            if own is not None:  # the last one that a row has ends at 1, whatever rounding does
+                total /= total[:, -1:]
+            out[some, rows] = (uniforms[some] >= total[:, :-1]).sum(axis=1)
     return out.reshape(draws.n_chains, draws.n_draws, len(inner))
 
 

@@ -111,6 +111,34 @@ class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
             return lazy_labels(proba, self.fitted_.classes)
         return self.fitted_.classes[np.argmax(proba, axis=1)]
 
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        availability: Any = None,
+    ) -> float:
+        """The share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        y : array of shape (n_rows,)
+        sample_weight : array of shape (n_rows,), optional
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `predict_proba`. A model that was fitted with availability asks for it.
+
+        Returns
+        -------
+        float
+        """
+        if availability is None:
+            self.fitted_.check_all_available("score(X, y)")
+        from sklearn.metrics import accuracy_score
+
+        predicted = self.predict(X, availability=availability)
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
     def sample_proba(
         self, X: ArrayLike, n_draws: int | None = None, availability: Any = None
     ) -> NDArray[np.float64]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.support_vector import SupportVector
+from pasb.covariates.availability import checked_availability
 from pasb.numerics.compiled import kernel
 from pasb.numerics.lazy_rows import Table
 from pasb.numerics.rows import BLOCK, blocked
@@ -44,6 +46,17 @@ def categories_of(fitted: Fitted, y: ArrayLike, n_rows: int) -> NDArray[np.int64
             f"{', '.join(map(repr, known.tolist()[:12]))}"
         )
     return places
+
+
+def availability_of_chosen(
+    fitted: Fitted, X: Any, y: ArrayLike, availability: Any
+) -> NDArray[np.bool_] | None:
+    """Which classes rows could choose, their own among them; None where it is all."""
+    if availability is None:
+        return None
+    n_rows = len(fitted.inner_rows(X))
+    chosen = categories_of(fitted, y, n_rows)
+    return checked_availability(availability, fitted.classes, n_rows, chosen)
 
 
 def log_likelihoods(

@@ -24,7 +24,7 @@ class ShowingMixin:
             Their classes.
         **options
             Those of `pasb.ModelReport`: `train`, `title`, `interval`, `max_rows`, `compare`,
-            `row_numbers`.
+            `row_numbers`, `availability`.
 
         Returns
         -------

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.covariates.choice_data import ChoiceData
 from pasb.posterior.comparison import named_models, stacking_weights
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.pipelines import unpiped
@@ -65,14 +66,18 @@ class StackedPosterior:
                 raise ValueError(f"{name!r} has other classes than the first model")
 
     @classmethod
-    def of_chains(cls, model: Any, X: Any, y: ArrayLike) -> StackedPosterior:
+    def of_chains(
+        cls, model: Any, X: Any, y: ArrayLike | None = None, availability: Any = None
+    ) -> StackedPosterior:
         """The chains of one model, weighted by how well each predicts rows left out.
 
         Parameters
         ----------
         model : fitted classifier
         X, y : array or data frame, array
-            The rows it was fitted to.
+            The rows it was fitted to; `ChoiceData` needs no `y`.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `fit`.
         """
         draws, chains = model.fitted_.draws, []
         for k in range(draws.n_chains):
@@ -80,20 +85,34 @@ class StackedPosterior:
             chain.draws_ = draws.of_chain(k)
             chain.direction = draws.directions[k]
             chains.append(chain)
-        logs = np.stack([chain.loo(X, y, warn=False).elpd_of_row for chain in chains], axis=1)
+        how = {"warn": False, "availability": availability}
+        logs = np.stack([chain.loo(X, y, **how).elpd_of_row for chain in chains], axis=1)
         names = [f"chain {k}" for k in range(len(chains))]
         return cls(dict(zip(names, chains, strict=True)), stacking_weights(logs))
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Weighted averages of the models' posterior-mean class probabilities."""
-        used = [(w, m) for w, m in zip(self.weights_, self.models_.values(), strict=True) if w > 0]
-        return sum(weight * model.predict_proba(X) for weight, model in used)
+    def predict_proba(self, X: Any, availability: Any = None) -> NDArray[np.float64]:
+        """Weighted averages of the models' posterior-mean class probabilities.
 
-    def predict(self, X: Any) -> NDArray:
+        Parameters
+        ----------
+        X : array or data frame of shape (n_rows, n_features)
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            Which classes a row can choose; by default all, whatever the models were fitted with.
+        """
+        total: Any = 0.0
+        for weight, model in zip(self.weights_, self.models_.values(), strict=True):
+            if weight > 0:
+                last, table = unpiped(model, X)
+                total = total + weight * last.predict_proba(table, availability=availability)
+        return total
+
+    def predict(self, X: Any, availability: Any = None) -> NDArray:
         """The class with the largest averaged probability."""
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[np.argmax(self.predict_proba(X, availability), axis=1)]
 
-    def sample_proba(self, X: Any, n_draws: int = 1000) -> NDArray[np.float64]:
+    def sample_proba(
+        self, X: Any, n_draws: int = 1000, availability: Any = None
+    ) -> NDArray[np.float64]:
         """Draws of class probabilities, from each model in proportion to its weight.
 
         Parameters
@@ -101,6 +120,8 @@ class StackedPosterior:
         X : array or data frame of shape (n_rows, n_features)
         n_draws : int, default=1000
             Of all models together; a model has a draw more than once where it has too few.
+        availability : array or data frame of shape (n_rows, n_classes), optional
+            As in `predict_proba`.
 
         Returns
         -------
@@ -109,7 +130,8 @@ class StackedPosterior:
         parts = []
         for name, n in self._shares(n_draws).items():
             model, table = unpiped(self.models_[name], X)
-            part = model.sample_proba(table, n_draws=min(n, _n_draws(model)))
+            n_own = min(n, _n_draws(model))
+            part = model.sample_proba(table, n_draws=n_own, availability=availability)
             parts.append(part[np.arange(n) % len(part)])
         return np.concatenate(parts)
 
@@ -145,9 +167,15 @@ class StackedPosterior:
         each = zip(self.models_, np.diff(edges).tolist(), strict=True)
         return {name: n for name, n in each if n > 0}
 
-    def score(self, X: Any, y: ArrayLike) -> float:
-        """The share of rows whose class is predicted."""
-        return float(np.mean(self.predict(X) == np.asarray(y)))
+    def score(self, X: Any, y: ArrayLike, availability: Any = None) -> float:
+        """The share of rows whose class is predicted.
+
+        Models that were fitted with availability ask for it.
+        """
+        if availability is None and not isinstance(X, ChoiceData):
+            for model in self.models_.values():
+                _fitted(model).check_all_available("score(X, y)")
+        return float(np.mean(self.predict(X, availability) == np.asarray(y)))
 
 
 def _fitted(model: Any) -> Fitted:

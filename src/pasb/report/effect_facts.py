@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pasb.covariates.column_plans import CategoryPlan, NumberPlan
 from pasb.covariates.readings import DATES
 from pasb.effects import avg_comparisons, predictions
-from pasb.report.evaluated import Evaluated, rows_of
+from pasb.report.evaluated import Evaluated, rows_of, spaced
 from pasb.report.values_in_words import date_in_words, number_in_words
 
 MOST_TERMS = 8
@@ -44,6 +44,7 @@ class _View(NamedTuple):
     columns: dict[str, NDArray[np.float64]]
     plans: tuple[CategoryPlan, ...] = ()
     dates: frozenset[str] = frozenset()  # columns that hold days since 1970-01-01
+    available: NDArray[np.bool_] | None = None
 
     def in_words(self, name: str, value: float) -> str:
         """A value of a column as people write it."""
@@ -54,12 +55,13 @@ class _View(NamedTuple):
     @classmethod
     def of(cls, evaluated: Evaluated) -> _View:
         subject = evaluated.subject
-        model, table = subject.classifier, evaluated.columns
+        model, table, available = subject.classifier, evaluated.columns, evaluated.available
         if hasattr(model, "formula"):
             frame = pd.DataFrame({name: np.asarray(table[name]) for name in model.covariates_})
             held = [name for name in model.covariates_ if frame[name].dtype.kind in "iufb"]
             numeric = {name: frame[name].to_numpy(float) for name in held}
-            return cls(model, table, {name: name for name in numeric}, numeric)
+            own_names = {name: name for name in numeric}
+            return cls(model, table, own_names, numeric, available=available)
         array = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
         given = [str(name) for name in getattr(model, "feature_names_in_", ())]
         own = given or [f"x{v}" for v in range(array.shape[1])]
@@ -75,6 +77,7 @@ class _View(NamedTuple):
             columns,
             tuple(p for p in known if isinstance(p, CategoryPlan)),
             frozenset(name for name, shown in names.items() if shown in shown_dates),
+            available,
         )
 
 
@@ -92,7 +95,7 @@ def effect_facts(evaluated: Evaluated, interval: float) -> dict[str, Any]:
         found.sort(key=lambda one: -float(np.abs(one[1][0]).max()))
         plain = [change.term for change, _ in found if len(change.low) == 1]
         curves = [_curve(view, name, interval) for name in plain if _is_curve(view, name)]
-    rows = len(_rows(view, SECOND_LOOK[0]))
+    rows = len(_rows(view, SECOND_LOOK[0])["X"])
     return {
         "interval": interval,
         "rows": rows,
@@ -149,9 +152,13 @@ def _of_levels(plan: CategoryPlan, own: dict[str, str]) -> list[Change]:
     ]
 
 
-def _rows(view: _View, most: int) -> Any:
-    n = len(view.table)
-    return rows_of(view.table, np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64)))
+def _rows(view: _View, most: int) -> dict[str, Any]:
+    """Some rows, and what is available to them."""
+    some = spaced(len(view.table), most)
+    return {
+        "X": rows_of(view.table, some),
+        "availability": None if view.available is None else view.available[some],
+    }
 
 
 def _effect(
@@ -160,7 +167,7 @@ def _effect(
     """Mean and interval of the change of each class probability."""
     found = avg_comparisons(
         view.model,
-        _rows(view, look[0]),
+        **_rows(view, look[0]),
         profile=(change.low, change.high),
         n_draws=_number(view, look[1]),
         interval=interval,
@@ -180,7 +187,7 @@ def _curve(view: _View, name: str, interval: float) -> dict[str, Any]:
     asked: Mapping[str, Any] = {name: points}
     found = predictions(
         view.model,
-        _rows(view, CURVE_LOOK[0]),
+        **_rows(view, CURVE_LOOK[0]),
         variables=asked,
         by=True,
         n_draws=_number(view, CURVE_LOOK[1]),

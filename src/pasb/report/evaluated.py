@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.covariates.availability import checked_availability
 from pasb.plots.subject import Subject
 from pasb.posterior.fitted import Fitted
 from pasb.report.row_names import RowNames
@@ -40,6 +41,8 @@ class Evaluated:
         Draws that the probabilities average over.
     seen : bool
         Whether these rows look like those of the fit.
+    available : boolean array of shape (n_rows, n_classes) or None
+        Which classes the rows can choose; None where nothing was said of that.
     """
 
     subject: Subject
@@ -51,6 +54,7 @@ class Evaluated:
     proba: NDArray[np.float64]
     n_draws: int
     seen: bool
+    available: NDArray[np.bool_] | None = None
 
     @property
     def fitted(self) -> Fitted:
@@ -73,6 +77,20 @@ class Evaluated:
         assert self.category is not None
         return self.fitted.classes[self.category]
 
+    def available_to(self, rows: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Which classes some of the rows can choose; None where nothing was said of that."""
+        return None if self.available is None else self.available[rows]
+
+    def among_available(
+        self, proba: NDArray[np.float64], rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """What another model's probabilities become over the classes that rows can choose."""
+        available = self.available_to(rows)
+        if available is None:
+            return proba
+        left = np.maximum(proba, np.finfo(float).tiny) * available
+        return left / left.sum(axis=1, keepdims=True)
+
     def some(self, most: int) -> NDArray[np.int64]:
         """At most so many of the rows, evenly spaced."""
         return spaced(self.n_rows, most)
@@ -85,6 +103,7 @@ class Evaluated:
         y: ArrayLike | None,
         max_rows: int,
         row_numbers: ArrayLike | None = None,
+        availability: Any = None,
     ) -> Evaluated:
         """Choose rows, check their labels and predict them."""
         subject = Subject.of(model)
@@ -92,18 +111,27 @@ class Evaluated:
         n_given = n_rows_of(X)
         if n_given == 0:
             raise ValueError("X has no rows")
+        if availability is None:
+            fitted.check_all_available("a report on rows")
         names = RowNames.of(subject, X, n_given, row_numbers)
         row = spaced(n_given, max_rows)
         chosen = X if len(row) == n_given else rows_of(X, row)
-        category = None if y is None else categories(y, fitted.classes, n_given)[row]
+        known = None if y is None else categories(y, fitted.classes, n_given)
+        available = None
+        if availability is not None:
+            checked = checked_availability(availability, fitted.classes, n_given, known)
+            everything = np.ones((len(row), len(fitted.classes)), dtype=np.bool_)
+            available = everything if checked is None else checked[row]
+        category = None if known is None else known[row]
         columns = subject.columns(chosen)
         total = fitted.draws.n_chains * fitted.draws.n_draws
         most = int(NUMBERS // (len(row) * len(fitted.classes)))
         n_draws = min(total, max(FEWEST_DRAWS, most))
-        proba = subject.classifier.predict_proba(columns, n_draws=n_draws)
+        proba = subject.classifier.predict_proba(columns, n_draws, available)
         seen = _are_training_rows(fitted, columns)
         names = names.of_rows(row)
-        return cls(subject, chosen, columns, category, names, n_given, proba, n_draws, seen)
+        told = (names, n_given, proba, n_draws, seen, available)
+        return cls(subject, chosen, columns, category, *told)
 
 
 def spaced(n: int, most: int) -> NDArray[np.int64]:

@@ -213,7 +213,7 @@ def score_section(facts: dict[str, Any], data: dict[str, Any], classes: list[str
     parts = [
         paragraph(
             f"{data['rows']:,} rows; probabilities are posterior means over {data['draws']:,} "
-            "draws."
+            f"draws{'; a class that is not available to a row has 0' * data['availability']}."
         ),
         table(
             "By class: found is the share of its rows that are predicted so; right, the share of "
@@ -364,6 +364,8 @@ def rival_section(facts: dict[str, Any], data: dict[str, Any]) -> Html:
             "time, and predicts the others; this model learned from the rows of its fit. That is "
             "no contest of equals: pass the training rows (train=, --train) for one."
         )
+    if data["availability"]:
+        how += " Its probabilities are divided by their sum over what is available to a row."
     lead = paragraph(rival_words(facts))
     if data["seen"]:
         lead = paragraph(

@@ -117,6 +117,7 @@ def order_facts(model: Any, evaluated: Evaluated | None) -> dict[str, Any]:
     if evaluated is not None and evaluated.category is not None:
         some = evaluated.some(MOST_JUDGED)
         rows = rows_of(evaluated.columns, some), evaluated.labels[some]
+        rows += (evaluated.available_to(some),)
     each = []
     for direction in fitted.directions:
         orders, counts = fitted.orders_by_frequency(direction)

@@ -69,10 +69,18 @@ class MadeAgain(NamedTuple):
             *(f"import {module}" for module in sorted({"pasb", *text.modules})),
             "",
             f"model = {made}",
-            "model.fit(X_train, y_train)",
+            f"model.fit({_training(classifier)})",
             f"{report}.write_html('report.html')",
         ]
         return cls("\n".join(lines), notes)
+
+
+def _training(classifier: Any) -> str:
+    """What a fit was given."""
+    if hasattr(classifier, "table_of"):  # choices, with what was chosen and what was available
+        return "X_train"
+    some = classifier.fitted_.watched.available is not None
+    return "X_train, y_train" + (", availability=availability_train" if some else "")
 
 
 def _seed(classifier: Any) -> int | None:

@@ -16,7 +16,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from pasb import __version__
-from pasb.covariates.choice_data import refuse_choices
+from pasb.covariates.choice_data import ChoiceData, refuse_choices
+from pasb.effects.altered_rows import table_of_choices
 from pasb.plots.subject import Subject
 from pasb.posterior.tails import tails_of
 from pasb.report.effect_facts import effect_facts
@@ -42,7 +43,7 @@ class ModelReport:
     Parameters
     ----------
     model : fitted classifier, or a pipeline that ends in one
-    X : array or data frame of shape (n_rows, n_features), optional
+    X : array or data frame of shape (n_rows, n_features), or ChoiceData, optional
         Rows to look at, best those that the model was not fitted to. Without them the report ends
         with the order.
     y : array of shape (n_rows,), optional
@@ -64,6 +65,10 @@ class ModelReport:
         called by. By default they count from 1 in `X`, and the index of a pandas data frame stands
         beside the number unless it counts the rows too. Columns that a `TableEncoder` left out as
         ids stand there as well.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows of `X` can choose; a model that was fitted with it asks for it. The
+        logistic regression knows nothing of it: its probabilities are divided by their sum over
+        what is available.
 
     Attributes
     ----------
@@ -95,28 +100,30 @@ class ModelReport:
         compare: bool = True,
         command: str | None = None,
         row_numbers: ArrayLike | None = None,
+        availability: Any = None,
     ):
         tails_of(interval)
         if y is not None and X is None:
             raise ValueError("y needs the rows it belongs to: pass X too")
-        if row_numbers is not None and X is None:
-            raise ValueError("row_numbers need the rows they belong to: pass X too")
+        for name, value in (("row_numbers", row_numbers), ("availability", availability)):
+            if value is not None and X is None:
+                raise ValueError(f"{name} must belong to rows: pass X too")
         if not isinstance(max_rows, int) or max_rows < 1:
             raise ValueError(f"max_rows must be a positive integer; got {max_rows!r}")
         if train is not None and len(train) != 2:
             raise ValueError("train must be a pair: the table of the fit and its labels")
-        for rows in (X, train[0] if train is not None else None):
-            refuse_choices(
-                rows,
-                "reports take",
-                "leave X out, and ask pasb.choice and model.loo(data) about its rows",
-            )
+        if train is not None:
+            refuse_choices(train[0], "train takes", "leave it out, or pass tables")
         subject = Subject.of(model)
-        if X is not None:
-            subject.classifier.fitted_.check_all_available("a report on rows")
-        seen = None if X is None else Evaluated.of(model, X, y, max_rows, row_numbers)
-        classifier = subject.classifier
         rows = [name for name, given in (("X_test", X), ("y_test", y)) if given is not None]
+        named = None if availability is None else "availability_test"
+        if isinstance(X, ChoiceData):
+            y = X.choice if y is None else y
+            X, availability = table_of_choices(subject.classifier, X, availability)
+        seen = None
+        if X is not None:
+            seen = Evaluated.of(model, X, y, max_rows, row_numbers, availability)
+        classifier = subject.classifier
         chosen = {
             "train": None if train is None else "(X_train, y_train)",
             "row_numbers": None if row_numbers is None else "row_numbers",
@@ -124,6 +131,7 @@ class ModelReport:
             "interval": None if interval == INTERVAL else repr(interval),
             "max_rows": None if max_rows == MOST_ROWS else repr(max_rows),
             "compare": None if compare else "False",
+            "availability": named,
         }
         options = {name: value for name, value in chosen.items() if value is not None}
         again = MadeAgain.of(model, classifier, command, rows, options)
@@ -145,6 +153,7 @@ class ModelReport:
                 "given": seen.n_given,
                 "draws": seen.n_draws,
                 "seen": seen.seen,
+                "availability": seen.available is not None,
             }
             self.facts["effects"] = effect_facts(seen, interval)
             self.facts["rows"] = row_facts(seen, interval)

@@ -66,6 +66,7 @@ def rival_facts(evaluated: Evaluated, train: tuple[Any, ArrayLike] | None) -> di
                 model.fit(learn[fit], category[fit])
                 found = model.predict_proba(learn[left])
                 proba[left] = _all_classes(found, model.classes_, len(classes))
+    proba = evaluated.among_available(proba, rows)
     truth = evaluated.category[rows]
     theirs = Scores.of(proba, evaluated.labels[rows], classes)
     ours = Scores.of(evaluated.proba[rows], evaluated.labels[rows], classes)

@@ -100,7 +100,8 @@ def _shown(evaluated: Evaluated, rows: NDArray[np.int64], interval: float) -> li
     tails = 0.5 - interval / 2, 0.5 + interval / 2
     fitted = evaluated.fitted
     inner = fitted.inner_rows(rows_of(evaluated.columns, rows))
-    mean, lower, upper = fitted.predictor().intervals(inner, tails, fitted.n_threads)
+    how = tails, fitted.n_threads, evaluated.available_to(rows)
+    mean, lower, upper = fitted.predictor().intervals(inner, *how)
     found = []
     for k, row in enumerate(rows):
         first, second = np.argsort(-mean[k], kind="stable")[:2]
