@@ -104,7 +104,7 @@ def problem_of(case, model=None, **construction):
     return Problem(rows, model or Logistic(precision=1.0), n_swaps=20, **construction)
 
 
-def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20):
+def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20, sweeper=None):
     """Frequencies of orders, and mean probabilities with all available, (batches, ...)."""
     n = problem.rows.n_categories
     index = {tuple(order): k for k, order in enumerate(enumerate_orders(n))}
@@ -113,10 +113,10 @@ def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20):
     everything = np.ones(n)
     size = (n_sweeps - n_warmup) // n_batches
     for chain in range(n_chains):
-        sweeper = Sweeper(problem, n_warmup=n_warmup)
-        state = sweeper.start(Keys(seed, chain, 0))
+        own = Sweeper(problem, n_warmup=n_warmup) if sweeper is None else sweeper(problem)
+        state = own.start(Keys(seed, chain, 0))
         for sweep in range(1, n_warmup + size * n_batches + 1):
-            sweeper.sweep(state, Keys(seed, chain, sweep))
+            own.sweep(state, Keys(seed, chain, sweep))
             if sweep > n_warmup:
                 place = chain, (sweep - n_warmup - 1) // size
                 frequencies[(*place, index[tuple(state.order)])] += 1 / size

@@ -15,9 +15,9 @@ def parted(rows: Rows, n_parts: int = 1) -> PartedRows:
     parts, sizes = [], [0]
     for k in range(n_parts):
         own = np.arange(k, rows.n_rows, n_parts)
-        counts = np.bincount(rows.categories[own], minlength=rows.n_categories)
+        counts = np.bincount(rows.group_of_rows[own], minlength=rows.n_groups)
         bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         source = np.arange(len(own), dtype=np.int32)
         parts.append(Part(blocked(table[own]), None, bounds, rows.n_columns, source))
         sizes.append(len(own))
-    return PartedRows.over(LocalSums(parts, np.cumsum(sizes[:-1])))
+    return PartedRows.over(LocalSums(parts, np.cumsum(sizes[:-1]), groups=rows.groups))

@@ -12,6 +12,7 @@ from pasb.engines.cluster_room import WorkerRoom, check_cluster
 from pasb.engines.cost import CELL, FitCost, RunCost, products_of_sweeps
 from pasb.engines.workshop import bytes_needed
 from pasb.errors import EngineError
+from pasb.numerics.row_groups import NO_GROUPS
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.row_sums import PartedRows
 
@@ -21,7 +22,7 @@ GB = 10**9
 class Sums:
     """As many rows as one likes, and the passes so far."""
 
-    counts, n_columns = np.array([600, 300, 100]), 4
+    counts, n_columns, groups = np.array([600, 300, 100]), 4, NO_GROUPS
     n_rows, seconds, n_products = 1000, 2.0, 4e6
 
 

@@ -13,6 +13,7 @@ from pasb.covariates.parts import Part
 from pasb.engines import cuda_sums
 from pasb.engines.cuda_sums import CudaSums
 from pasb.engines.device import simulated
+from pasb.errors import EngineError
 from pasb.numerics.rows import blocked
 from pasb.sampling.row_sums import LocalSums, PartedRows
 from pasb.sticks import ABSENT, FAILURE, IMPUTED, SUCCESS
@@ -113,14 +114,52 @@ def table(n=80, seed=2):
 SHORT = {"n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 3}
 
 
+def available_to(y, seed=4):
+    own = np.random.default_rng(seed).random((len(y), 3)) < 0.6
+    return own | (y[:, None] == ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("kind", [StickLogisticClassifier, StickRobitClassifier])
+def test_rows_that_could_not_be_everything(kind, monkeypatch):
+    """Sums by group of rows, in two parts of a table."""
+    monkeypatch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", 40)
+    X, y = table()
+    available = available_to(y)
+    sums = {}
+    for engine in ("cuda", "blocks"):
+        problems, _ = kind(engine=engine, **SHORT)._prepare(X.to_numpy(), y, availability=available)
+        sums[engine], problem = problems[0].rows.row_sums, problems[0]
+    assert isinstance(sums["cuda"], CudaSums)
+    assert problem.rows.n_groups > 6
+    rng = np.random.default_rng(5)
+    asked = [
+        Request(form, problem.roles.on_stick(np.array([1, 2, 0]), stick), rng.normal(size=(2, 3)))
+        for form, stick in ((VALUE, 0), (VALUE, 1), (SLOPE, 0), (NEWTON, 1))
+    ]
+    link = problem.sampler().link
+    there, here = (sums[engine].ask(asked, link) for engine in ("cuda", "blocks"))
+    for one, other in zip(there, here, strict=True):
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-8)
+
+
+def test_too_many_groups_are_refused(monkeypatch):
+    monkeypatch.setattr(cuda_sums, "MOST_GROUPS", 6)
+    X, y = table()
+    with pytest.raises(EngineError, match=r"rows fall into \d+ groups .* use engine='blocks'"):
+        StickLogisticClassifier(engine="cuda", **SHORT).fit(X, y, availability=available_to(y))
+
+
+@pytest.mark.parametrize("said", [False, True], ids=["all available", "availability"])
 @pytest.mark.skipif(simulated(), reason="a fit takes the simulator many minutes")
 @pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning")
 @pytest.mark.parametrize("kind", [StickLogisticClassifier, StickRobitClassifier])
-def test_fits(kind):
+def test_fits(kind, said):
     X, y = table()
+    own = {"availability": available_to(y)} if said else {}
     order = ["a", "b", "c"]
-    there = kind(engine="cuda", order=order, **SHORT).fit(X, y)
-    here = kind(engine="blocks", order=order, **SHORT).fit(X.to_numpy(), y)
+    there = kind(engine="cuda", order=order, **SHORT).fit(X, y, **own)
+    here = kind(engine="blocks", order=order, **SHORT).fit(X.to_numpy(), y, **own)
     assert list(there.feature_names_in_) == ["bill", "flipper"]
     np.testing.assert_allclose(
         there.predict_proba(X), here.predict_proba(X.to_numpy()), rtol=1e-6, atol=1e-8

@@ -100,6 +100,76 @@ class TestSameDraws:
         assert same(model("dask").fit(folder, "tree"), expected)
         assert same(model("cpu").fit(str(folder / "*.parquet"), "tree"), expected)
 
+    def test_whatever_is_said_of_availability(self, client, table, folder, tmp_path):
+        """In columns of the table, in a Dask array or in a Dask data frame."""
+        X, y = table
+        trees = np.array(["ash", "birch", "cedar"])
+        available = np.random.default_rng(2).random((N, 3)) < 0.7
+        available[np.arange(N), np.searchsorted(trees, y)] = True
+        whole = model().fit(X, y, availability=available)
+        beside = da.from_array(available, chunks=(200, 2))
+        chunked = da.from_array(X, chunks=(123, 2)), da.from_array(y, chunks=200)
+        in_array = model(client).fit(*chunked, availability=beside)
+        assert same(in_array, whole)
+        columns = {label: f"has_{label}" for label in trees}
+        plain = pd.DataFrame(X, columns=["a", "b", "c"]).assign(tree=y)
+        said = pd.DataFrame(available, columns=columns.values())
+        said = said.astype({"has_ash": "boolean", "has_cedar": int})
+        frame = dd.from_pandas(pd.concat([plain, said], axis=1), npartitions=4)
+        in_frame = model("dask").fit(frame, "tree", availability=columns)
+        assert same(in_frame, whole)
+        apart = dd.from_pandas(pd.DataFrame(available[:, ::-1], columns=trees[::-1]), npartitions=4)
+        again = model("dask").fit(dd.from_pandas(plain, npartitions=4), "tree", availability=apart)
+        assert same(again, whole)
+        pd.concat([plain, said], axis=1).to_parquet(tmp_path / "0.parquet", row_group_size=99)
+        in_files = model("dask").fit(tmp_path, "tree", availability=columns)
+        assert same(in_files, whole)
+        short = {"n_experts": 2, "n_layers": 1, "n_chains": 1, "n_warmup": 4, "n_draws": 2}
+        softplus = [
+            model(engine, SoftplusClassifier, **short).fit(*rows, availability=own)
+            for engine, rows, own in (("blocks", table, available), ("dask", chunked, beside))
+        ]
+        assert same(*softplus)
+        p = whole.predict_proba(X, availability=available)
+        for fitted, rows, own in (
+            (in_array, chunked[0], beside),
+            (in_frame, frame, columns),
+            (again, dd.from_pandas(plain, npartitions=4), apart),
+            (in_files, tmp_path, columns),
+        ):
+            lazy = fitted.predict_proba(rows, availability=own).compute()
+            np.testing.assert_allclose(lazy, p, rtol=1e-12)
+            labels = fitted.predict(rows, availability=own).compute()
+            assert np.array_equal(labels, trees[np.argmax(p, axis=1)])
+
+    def test_availability_that_makes_no_sense_is_refused(self, table):
+        X, y = (da.from_array(one, chunks=(123, *one.shape[1:])) for one in table)
+        frame = dd.from_pandas(pd.DataFrame(table[0], columns=list("abc")), npartitions=2)
+        frame["tree"] = dd.from_pandas(pd.Series(table[1]), npartitions=2)
+        ones = da.ones((N, 3), chunks=(123, 3))
+        for rows, availability, words in (
+            ((X, y), np.ones((N, 3)), "collection of Dask with the partitions of X"),
+            ((X, y), {"ash": "a"}, "with a Dask array pass a Dask array"),
+            ((X, y), ones[:, 0], "two dimensions, rows and classes"),
+            ((X, y), ones[:, :2], "2 columns, and there are 3 classes"),
+            ((X, y), ones[:-1], f"X has {N} rows and availability {N - 1}"),
+            ((X, y), 2 * ones, "row 1 holds something else"),
+            ((X, y), 0 * ones, f"nothing is available in {N} rows, the first of them row 1"),
+            ((frame, "tree"), {"ash": "d"}, "the Dask data frame has no column 'd'"),
+            ((frame, "tree"), "a", "a dictionary from classes to columns"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                model().fit(*rows, availability=availability)
+        fitted = model(n_draws=4).fit(X, y)
+        for rows, availability, words in (
+            (X, {"ash": "a"}, "with a Dask array pass a Dask array"),
+            (X, 2 * ones, "row 1 holds something else"),
+            (X, ones[:, :2], "2 columns, and there are 3 classes"),
+            (frame, {"ash": "d"}, "the Dask data frame has no column 'd'"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                fitted.predict_proba(rows, availability=availability).compute()
+
     def test_whatever_the_number_of_workers(self, cluster, folder, expected):
         for n_workers in (3, 1):  # the other tests have two
             cluster.scale(n_workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calibration.exact_availability import CASES, exact_posterior, problem_of, visited
 from calibration.exact_orders import deviations, exact_order_posterior, visited_orders
 from calibration.parted_rows import parted
 from scipy.stats import norm
@@ -80,6 +81,21 @@ def test_orders_have_their_posterior(sweeper, direction, seed, level):
     _, found = visited_orders(counts, seed, 3000, n_chains=2, sweeper=sweeper, direction=direction)
     # batches of neighbouring sweeps are not quite independent
     assert np.abs(deviations(found, expected)).max() < 1.3 * norm.isf(level / 4 / len(orders))
+
+
+@pytest.mark.statistical(level=1e-7)
+@pytest.mark.parametrize("case", ["three", "three, apart", "four"])
+@pytest.mark.parametrize("sweeper", [AskedSweeper, SwapsOnly])
+@pytest.mark.usefixtures("order_moves_in_every_other_sweep")
+def test_rows_that_could_not_be_everything(case, sweeper, seed, level):
+    """Orders, and probabilities by their coefficients, against quadrature."""
+    direction = "forward" if case == "three" else "reverse"
+    orders, expected, mean = exact_posterior(CASES[case])
+    problem = problem_of(CASES[case], direction=direction)
+    frequencies, means = visited(problem, seed, 3200, n_chains=2, sweeper=sweeper)
+    limit = 1.3 * norm.isf(level / 2 / (len(orders) + len(mean)))
+    assert np.abs(deviations(frequencies, expected)).max() < limit
+    assert np.abs(deviations(means, mean)).max() < limit
 
 
 @pytest.mark.usefixtures("order_moves_in_every_other_sweep")

@@ -46,7 +46,7 @@ class Stick(NamedTuple):
 
 
 class Point(NamedTuple):
-    """Coefficients, the gradient of the log-posterior there, and log-likelihoods by category."""
+    """Coefficients, the gradient of the log-posterior there, and log-likelihoods by group."""
 
     coef: NDArray[np.float64]
     slope: NDArray[np.float64]

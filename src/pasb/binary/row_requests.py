@@ -1,7 +1,8 @@
 """What linear sticks ask of rows that are elsewhere, and the row half that answers.
 
-A *request* names the roles of the categories on a stick and some vectors of coefficients. The
-answer is a sum over all rows: log-likelihoods by category (`VALUE`), also their gradient (`SLOPE`),
+A *request* names the roles of groups of rows on a stick and some vectors of coefficients. Groups
+are categories, unless not everything is available to every row (`pasb.numerics.row_groups`). The
+answer is a sum over all rows: log-likelihoods by group (`VALUE`), also their gradient (`SLOPE`),
 or what a Newton step needs (`NEWTON`). Many requests are answered in one pass: a block of rows
 stays in the cache while all vectors go over it.
 
@@ -39,7 +40,7 @@ class Request(NamedTuple):
     Attributes
     ----------
     kind : {VALUE, SLOPE, NEWTON}
-    roles : array of shape (n_categories,)
+    roles : array of shape (n_groups,)
     coef : array of shape (n_vectors, n_columns)
     """
 
@@ -53,8 +54,8 @@ class Answer(NamedTuple):
 
     Attributes
     ----------
-    sums : array of shape (n_vectors, n_categories)
-        Log-likelihoods of the rows of each category; zero where they are absent.
+    sums : array of shape (n_vectors, n_groups)
+        Log-likelihoods of the rows of each group; zero where they are absent.
     slope : array of shape (n_vectors, n_columns)
         Gradients of the log-likelihood; empty for `VALUE`.
     gram : array of shape (n_vectors, n_columns * (n_columns + 1) / 2)
@@ -67,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """All vectors of one kind: their roles (vectors, categories) and coefficients."""
+    """All vectors of one kind: their roles (vectors, groups) and coefficients."""
 
     kind: int
     roles: NDArray[np.int8]
@@ -145,7 +146,7 @@ def _answer(rows: Rows, link: tuple[Any, ...], asked: Stacked) -> Answer:
     n_padded = rows.blocks.shape[1]
     table = (rows.blocks, rows.weights, rows.bounds)
     task = (table, link, asked.roles, padded(asked.coef, n_padded))
-    sums = np.zeros((n, rows.n_categories))
+    sums = np.zeros((n, rows.n_groups))
     nothing = np.zeros((n, 0))
     if asked.kind == VALUE:
         many_values(*task, np.zeros(BLOCK), sums)
@@ -164,7 +165,7 @@ def _answer(rows: Rows, link: tuple[Any, ...], asked: Stacked) -> Answer:
 
 @kernel
 def first_in(bounds, start):
-    """The first category with a row at or behind `start`."""
+    """The first group with a row at or behind `start`."""
     s = 0
     while s + 2 < bounds.shape[0] and bounds[s + 1] <= start:
         s += 1
@@ -173,7 +174,7 @@ def first_in(bounds, start):
 
 @kernel
 def many_values(table, link, roles, coef, eta, sums):
-    """Log-likelihoods of many vectors, added to `sums` by vector and category."""
+    """Log-likelihoods of many vectors, added to `sums` by vector and group."""
     blocks, weights, bounds = table
     last = bounds.shape[0] - 1
     for k in range(blocks.shape[0]):

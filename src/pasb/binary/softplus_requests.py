@@ -1,9 +1,9 @@
 """What softplus sticks ask of rows that are elsewhere, and the row half that answers.
 
-A *request* names the roles of the categories on a stick, and one set of coefficients and weights.
+A *request* names the roles of groups of rows on a stick, and one set of coefficients and weights.
 The answer is a sum over all rows. With all latents integrated out a trajectory needs the
 log-likelihood and its gradient (`Slope`); swaps of the order need sums of the logs of success and
-failure by category (`Table`), and with them comes how many rows each expert is active in, drawn
+failure by group (`Table`), and with them comes how many rows each expert is active in, drawn
 from the full conditional.
 
 The answer to a request does not depend on the requests beside it, bit by bit, and the random
@@ -36,7 +36,8 @@ class SlopeRequest(NamedTuple):
 
     Attributes
     ----------
-    roles : array of shape (n_categories,)
+    roles : array of shape (n_groups,)
+        Groups of rows are categories, unless not everything is available to every row.
     coef : array of shape (n_experts, n_layers, n_columns)
     log_weight : array of shape (n_experts,)
     """
@@ -72,7 +73,7 @@ class Slope(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Sums of the logs of success and failure by category, and active rows by expert."""
+    """Sums of the logs of success and failure by group, and active rows by expert."""
 
     success: NDArray[np.float64]
     failure: NDArray[np.float64]
@@ -119,7 +120,7 @@ def _slope(rows: Rows, asked: SlopeRequest) -> Slope:
 
 def _table(rows: Rows, numbers: NDArray[np.int64], asked: TableRequest) -> Table:
     n_experts, n_layers, _ = asked.coef.shape
-    success, failure = np.zeros((2, rows.n_categories))
+    success, failure = np.zeros((2, rows.n_groups))
     coef, log_weight = _flat(asked.coef, rows.blocks.shape[1]), np.array(asked.log_weight)
     work = link_space(n_experts, n_layers)
     log_sums_of(rows.blocks, rows.bounds, coef, log_weight, *work, success, failure)

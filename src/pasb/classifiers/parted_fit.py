@@ -14,6 +14,7 @@ from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource
 from pasb.covariates.parquet_source import ParquetSource
+from pasb.covariates.part_availability import groups_of
 from pasb.covariates.part_scan import Look, class_factors, scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
 from pasb.covariates.prior_scale import MOST_ROWS
@@ -83,15 +84,14 @@ class PartedFit(StickClassifier):
         if not self._parted:
             return super()._prepare(X, y, sample_weight, availability)
         self._start_fit()
-        for name, value in (("availability", availability), ("prior", self.prior)):
-            if value is not None:
-                raise ValueError(
-                    f"{name} needs rows in memory and engine='cpu'; blocks of rows do not know it"
-                )
+        if self.prior is not None:
+            raise ValueError(
+                "prior needs rows in memory and engine='cpu'; blocks of rows do not know it"
+            )
         row_blocks = RowBlocks.of(self.engine)
         model = self._binary_model()
         model.check()
-        source = self._source_of(X, y, sample_weight)
+        source = self._source_of(X, y, sample_weight, availability)
         workshop = row_blocks.workshop(cores(self.n_jobs))
         phase("counting rows")
         lengths = workshop.lengths(source)
@@ -107,6 +107,7 @@ class PartedFit(StickClassifier):
         look = united(workshop.looks(source, parts))
         library = "polars" if type(X).__module__.startswith("polars") else "pandas"
         self._learn_columns(source, look, library)
+        groups = groups_of(look.patterns, source.alternatives, self.classes_)
         factors = class_factors(look, self.class_weight)
         self._scaling = scaling_of(look, factors, self.scale, source.names)
         seen = look.totals > 0
@@ -120,18 +121,18 @@ class PartedFit(StickClassifier):
             shape = n_rows, n_columns, len(self.classes_)
             cost.with_classes(shape, n_sweeps, workshop.n_cores, self.order == "infer").tell()
         phase("making blocks of rows")
-        plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage)
+        plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage, *groups)
         row_sums = workshop.sums(source, parts, plan)
         return self._problems_of(row_sums), self._schedule(self._run_seed())
 
-    def _source_of(self, X: Any, y: Any, sample_weight: Any) -> TableSource:
+    def _source_of(self, X: Any, y: Any, sample_weight: Any, availability: Any) -> TableSource:
         """A table in pieces; for a GPU, tables in memory are read as by `engine="cpu"`."""
         on_gpu = RowBlocks.of(self.engine).device == "cuda"
         if is_elsewhere(X) or isinstance(X, np.ndarray | TableSource) or not on_gpu:
-            return source_of(X, y, sample_weight)
+            return source_of(X, y, sample_weight, availability)
         table, labels = checked_table(self, X, y=y, reset=True)
         names = getattr(self, "feature_names_in_", None)
-        return ArraySource(table, labels, sample_weight, names)
+        return ArraySource(table, labels, sample_weight, names, availability)
 
     def _learn_columns(self, source: TableSource, look: Look, library: str) -> None:
         """Names of columns and classes, as `predict` wants them."""
@@ -170,7 +171,7 @@ class PartedFit(StickClassifier):
         return [problem for problem in each for _ in range(self.n_chains)]
 
 
-def source_of(X: Any, y: Any, sample_weight: Any) -> TableSource:
+def source_of(X: Any, y: Any, sample_weight: Any, availability: Any = None) -> TableSource:
     """A table in pieces, from what `fit` was given."""
     if isinstance(X, TableSource):
         return X
@@ -181,16 +182,16 @@ def source_of(X: Any, y: Any, sample_weight: Any) -> TableSource:
                     f"{name} must be the name of a column where X is a path; got "
                     f"{type(value).__name__}"
                 )
-        return ParquetSource(X, y, sample_weight)
+        return ParquetSource(X, y, sample_weight, availability=availability)
     if is_dask(X):
-        return DaskSource(X, y, sample_weight)
+        return DaskSource(X, y, sample_weight, availability)
     if not isinstance(X, np.ndarray):
         raise ValueError(
             "engine='blocks' takes arrays, also mapped from a file with numpy.load(..., "
             f"mmap_mode='r'), Parquet files and collections of Dask, not {type(X).__name__}; "
             "data frames in memory are for engine='cpu'"
         )
-    return ArraySource(X, y, sample_weight)
+    return ArraySource(X, y, sample_weight, availability=availability)
 
 
 def watched_rows(row_sums: RowSums) -> WatchedRows:
@@ -199,7 +200,10 @@ def watched_rows(row_sums: RowSums) -> WatchedRows:
     n = int(counts.sum())
     chosen = np.unique(np.linspace(0, n - 1, min(MOST_WATCHED, n)).astype(np.int64))
     ends = np.cumsum(counts)
-    category = np.searchsorted(ends, chosen, side="right")
-    ranks = [chosen[category == s] - (ends[s] - counts[s]) for s in range(len(counts))]
-    inner, _, categories, numbers = row_sums.take(ranks)
-    return WatchedRows(numbers.astype(np.int64), inner, categories)
+    own = np.searchsorted(ends, chosen, side="right")
+    ranks = [chosen[own == g] - (ends[g] - counts[g]) for g in range(len(counts))]
+    inner, _, group, found = row_sums.take(ranks)
+    numbers, groups = found.astype(np.int64), row_sums.groups
+    if not groups.given:
+        return WatchedRows(numbers, inner, group)
+    return WatchedRows(numbers, inner, groups.category[group], groups.available[group])

@@ -110,6 +110,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
             The power to which each row's likelihood is raised; 2 counts a row twice.
         availability : array or data frame of shape (n_rows, n_classes), optional
             Which classes a row could choose; sticks of others are skipped. Columns as `classes_`.
+            Of Parquet and Dask: a dictionary from classes to columns; of Dask also a collection.
 
         Returns
         -------

@@ -5,6 +5,7 @@ Rows are counted from 1, as in other messages.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,11 @@ def checked_availability(
     """
     if availability is None:
         return None
+    if isinstance(availability, Mapping):
+        raise ValueError(
+            "availability: a dictionary names columns of Parquet files or of a Dask data frame; "
+            "for a table in memory pass a table of rows and classes"
+        )
     table = _booleans(_columns(availability, classes))
     if table.shape != (n_rows, len(classes)):
         shape = " x ".join(map(str, table.shape))

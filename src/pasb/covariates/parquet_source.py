@@ -8,13 +8,14 @@ each group decoded once; a slice alone costs the decoding of those before it in 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pasb.covariates.part_availability import checked_mapping, flags_of
 from pasb.covariates.parts import Raw
 from pasb.covariates.table_sources import ENCODE, ROWS_OF_A_SLICE, TableSource, clean_labels
 from pasb.covariates.tables import PARQUET, nearest
@@ -32,11 +33,12 @@ class ParquetPiece(NamedTuple):
     names: tuple[str, ...]
     target: str | None
     weight: str | None
+    available: tuple[str, ...] = ()  # columns that say what is
 
     @property
     def columns(self) -> list[str]:
         """All that is read."""
-        named = (*self.names, self.target, self.weight)
+        named = (*self.names, self.target, self.weight, *self.available)
         return list(dict.fromkeys(name for name in named if name is not None))
 
     def load(self) -> Raw:
@@ -86,7 +88,7 @@ class _Group:
 
 
 def _joined(batches: list[Any], piece: ParquetPiece) -> Raw:
-    """Batches as rows of numbers, labels and weights."""
+    """Batches as rows of numbers, labels, weights and flags."""
     import pyarrow as pa
 
     X = np.empty((piece.stop - piece.start, len(piece.names)))
@@ -99,7 +101,10 @@ def _joined(batches: list[Any], piece: ParquetPiece) -> Raw:
     weights = None
     if piece.weight is not None:
         weights = table.column(piece.weight).cast(pa.float64()).to_numpy()
-    return Raw(X, labels, weights)
+    if not piece.available:
+        return Raw(X, labels, weights)
+    said = [table.column(name).cast(pa.float64()).to_numpy() for name in piece.available]
+    return Raw(X, labels, weights, flags_of(np.column_stack(said)))
 
 
 class _Loader:
@@ -140,6 +145,8 @@ class ParquetSource(TableSource):
         The column of the weights.
     names : sequence of str, optional
         The covariates; by default all other columns.
+    availability : dict, optional
+        The column that says whether a class is available, for each class that has one.
     """
 
     has_names = True
@@ -150,6 +157,7 @@ class ParquetSource(TableSource):
         target: str | None,
         weight: str | None = None,
         names: Sequence[str] | None = None,
+        availability: Mapping[Any, str] | None = None,
     ):
         try:
             import pyarrow.parquet as parquet
@@ -178,21 +186,31 @@ class ParquetSource(TableSource):
                     f"{role}: {self.paths[0]} has no column {name!r}{nearest(name, known)}"
                 )
         self.target, self.weight = target, weight
+        self.alternatives = checked_mapping(availability, known, self.paths[0])
+        self.available = tuple((self.alternatives or {}).values())
         missing = [name for name in names or () if name not in known]
         if missing:
             raise ValueError(
                 f"{self.paths[0]} has no column {missing[0]!r}{nearest(missing[0], known)}"
             )
-        chosen = known if names is None else names
+        chosen = [name for name in known if name not in self.available] if names is None else names
         self.names = [name for name in chosen if name not in (target, weight)]
         _check_numbers(first[1], self.names, self.paths[0])
+        for name in self.available:
+            kind = _kind(first[1].field(name).type)
+            if kind != "numbers":
+                raise ValueError(
+                    f"{self.paths[0]}: availability: column {name!r} must hold True and False, or "
+                    f"1 and 0; it holds {kind}"
+                )
         self.n_pieces = len(self.slices)
 
     def lengths(self) -> list[int]:  # noqa: D102
         return [stop - start for *_, start, stop in self.slices]
 
     def piece(self, number: int) -> ParquetPiece:  # noqa: D102
-        return ParquetPiece(*self.slices[number], tuple(self.names), self.target, self.weight)
+        names = tuple(self.names)
+        return ParquetPiece(*self.slices[number], names, self.target, self.weight, self.available)
 
     def ends_group(self, number: int) -> bool:
         """Whether no slice of the same row group follows."""

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.covariates.checking import checked_classes, not_finite
+from pasb.covariates.part_availability import Patterns, what_is_wrong
 from pasb.covariates.parts import Raw
 from pasb.covariates.scaling import Scaling
 from pasb.errors import PasbError
@@ -35,6 +36,8 @@ class Look(NamedTuple):
         Range over rows whose weight is not zero, weighted mean, and weighted sum of squares of
         what differs from it.
     problems : list of str
+    patterns : Patterns or None
+        Labels and what was available with them, where that is said.
     """
 
     labels: NDArray
@@ -45,6 +48,7 @@ class Look(NamedTuple):
     mean: NDArray[np.float64]
     squares: NDArray[np.float64]
     problems: list[str]
+    patterns: Patterns | None = None
 
 
 def looked_at(raw: Raw, names: Sequence[str] | None, first_row: int) -> Look:
@@ -71,7 +75,10 @@ def looked_at(raw: Raw, names: Sequence[str] | None, first_row: int) -> Look:
         with np.errstate(over="ignore"):
             squares[s] = np.sum(w * (x - mean[s]) ** 2, axis=0)
     counts = np.bincount(which, minlength=len(labels)).astype(np.int64)
-    return Look(labels, counts, totals, low, high, mean, squares, [])
+    patterns = None
+    if raw.flags is not None:
+        patterns = Patterns.of_rows(which.astype(np.int64), raw.flags, weights, first_row)
+    return Look(labels, counts, totals, low, high, mean, squares, [], patterns)
 
 
 def _problems(raw: Raw, names: Sequence[str] | None, first_row: int) -> list[str]:
@@ -87,7 +94,7 @@ def _problems(raw: Raw, names: Sequence[str] | None, first_row: int) -> list[str
         np.isfinite(raw.weights).all() and (raw.weights >= 0).all()
     ):
         problems.append(f"sample_weight holds negative numbers, or none{where}")
-    return problems
+    return problems + what_is_wrong(raw.flags, first_row)
 
 
 def united(looks: Sequence[Look]) -> Look:
@@ -111,8 +118,11 @@ def united(looks: Sequence[Look]) -> Look:
     counts, totals = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels))
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     mean, squares = np.zeros(shape), np.zeros(shape)
+    patterns = []
     for look in looks:
         at = np.searchsorted(labels, look.labels)
+        if look.patterns is not None:
+            patterns.append(look.patterns._replace(label=at[look.patterns.label]))
         counts[at] += look.counts
         low[at], high[at] = np.minimum(low[at], look.low), np.maximum(high[at], look.high)
         total = totals[at] + look.totals
@@ -122,7 +132,8 @@ def united(looks: Sequence[Look]) -> Look:
             squares[at] += look.squares + change**2 * (totals[at][:, None] * share)
         mean[at] += share * change
         totals[at] = total
-    return Look(labels, counts, totals, low, high, mean, squares, [])
+    whole = Patterns.united(patterns) if patterns else None
+    return Look(labels, counts, totals, low, high, mean, squares, [], whole)
 
 
 def _kind(labels: NDArray) -> str:

@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.part_availability import by_class
 from pasb.covariates.scaling import Scaling
+from pasb.numerics.row_groups import NO_GROUPS, Groups, numbered
 from pasb.numerics.rows import BLOCK, Rows, blocked, sorting
 
 ROWS_OF_A_PART = 2**16
@@ -56,11 +58,15 @@ def cut(lengths: Sequence[int], size: int = ROWS_OF_A_PART) -> list[list[PieceRa
 
 
 class Raw(NamedTuple):
-    """Rows as they were read: covariates, labels, and weights if there are any."""
+    """Rows as they were read: covariates, labels; weights and availability if there are any.
+
+    `flags` (rows, columns) say what was available, see `pasb.covariates.part_availability`.
+    """
 
     X: NDArray[np.float64]
     labels: NDArray
     weights: NDArray[np.float64] | None
+    flags: NDArray[np.uint8] | None = None
 
     @property
     def row_weights(self) -> NDArray[np.float64]:
@@ -70,7 +76,8 @@ class Raw(NamedTuple):
     def rows(self, start: int, stop: int) -> Raw:
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[start:stop]
-        return Raw(self.X[start:stop], self.labels[start:stop], weights)
+        flags = None if self.flags is None else self.flags[start:stop]
+        return Raw(self.X[start:stop], self.labels[start:stop], weights, flags)
 
     @classmethod
     def joined(cls, parts: Sequence[Raw]) -> Raw:
@@ -78,10 +85,12 @@ class Raw(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         weights = [part.weights for part in parts if part.weights is not None]
+        flags = [part.flags for part in parts if part.flags is not None]
         return cls(
             np.concatenate([part.X for part in parts]),
             np.concatenate([part.labels for part in parts]),
             np.concatenate(weights) if weights else None,
+            np.concatenate(flags) if flags else None,
         )
 
 
@@ -103,24 +112,32 @@ class PartPlan(NamedTuple):
     scaling : Scaling
     dtype : str
         In which covariates are stored: "float64" or "float32".
+    groups : Groups
+        Of the whole table, where not every class is available to every row.
+    columns : integer array
+        Which column of the flags belongs to each class.
     """
 
     classes: NDArray
     factors: NDArray[np.float64] | None
     scaling: Scaling
     dtype: str
+    groups: Groups = NO_GROUPS
+    columns: NDArray[np.int64] = NO_GROUPS.category
 
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a part, scaled, sorted by category and in blocks (`pasb.numerics.rows`).
+    """The rows of a part, scaled, sorted by group and in blocks (`pasb.numerics.rows`).
 
     Attributes
     ----------
     blocks : array of shape (n_blocks, n_padded_columns, BLOCK)
         Of float64 or, to save room, float32; all sums are taken in float64.
     weights : array or None
-    bounds : array of shape (n_categories + 1,)
+    bounds : array of shape (n_groups + 1,)
+        Groups are those of the whole table: categories, unless not everything is available to
+        every row (`pasb.numerics.row_groups`).
     n_columns : int
     source : integer array
         Where in the part each row was before it was sorted.
@@ -158,10 +175,15 @@ def prepared(raw: Raw, plan: PartPlan) -> Part:
     if plan.factors is not None:
         weights = weights * plan.factors[categories]
     used = np.flatnonzero(weights > 0)
-    source = used[sorting(categories[used])]
+    group, n_groups = categories[used], len(plan.classes)
+    if plan.groups.given:
+        assert raw.flags is not None
+        available = by_class(raw.flags[used] == 1, plan.columns)
+        group, n_groups = numbered(group, available, plan.groups), len(plan.groups.category)
+    source = used[sorting(group)]
     blocks = blocked(plan.scaling.with_constant(raw.X), source)
     n_blocks = -(-len(source) // BLOCK)
-    counts = np.bincount(categories[used], minlength=len(plan.classes))
+    counts = np.bincount(group, minlength=n_groups)
     own = weights[source]
     return Part(
         blocks=np.ascontiguousarray(blocks[:n_blocks].astype(plan.dtype, copy=False)),

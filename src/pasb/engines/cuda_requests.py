@@ -1,6 +1,6 @@
 """The row half of linear sticks as CUDA kernels: many vectors of coefficients in one launch.
 
-The same sums as `pasb.binary.row_requests`. A *piece* is up to `BLOCK` rows of one category: rows
+The same sums as `pasb.binary.row_requests`. A *piece* is up to `BLOCK` rows of one group: rows
 `first` to `last` of a block. One group of threads takes one piece, and vector after vector over it.
 Then the sums of pieces, and products of columns over spans of blocks, are added in a fixed order,
 so that the answer to a vector does not depend on the vectors beside it.
@@ -51,18 +51,18 @@ def row_terms(blocks, weights, pieces, roles, coef, kind, df, constant, t, sums,
     """Sums of log-likelihoods over pieces; derivatives of every row, unless `kind` is `VALUE`.
 
     `blocks` is (blocks, columns, BLOCK), `weights` (rows or none), `pieces` (pieces, 4) has block,
-    first, last and category, `roles` (vectors, categories), `coef` (vectors, columns), `t` the
+    first, last and group, `roles` (vectors, groups), `coef` (vectors, columns), `t` the
     pieces of a t distribution, none for the logistic link; `sums` is (vectors, pieces), `terms`
     (2, vectors, rows) has first and negative second derivatives.
     """
     values = cuda.shared.array(THREADS, np.float64)
     piece, i = cuda.blockIdx.x, cuda.threadIdx.x
     k, first = pieces[piece, 0], pieces[piece, 1]
-    last, category = pieces[piece, 2], pieces[piece, 3]
+    last, group = pieces[piece, 2], pieces[piece, 3]
     size = blocks.shape[2]
     begin = cuda.blockIdx.y * VECTORS
     for v in range(begin, min(begin + VECTORS, coef.shape[0])):
-        role = roles[v, category]
+        role = roles[v, group]
         seen = role in (SUCCESS, FAILURE)
         if kind == NEWTON and role != ABSENT:
             seen = True

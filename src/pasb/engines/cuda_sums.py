@@ -18,7 +18,9 @@ from pasb.binary.row_requests import NEWTON, VALUE, Answer, Stacked
 from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.covariates.parts import Part
 from pasb.engines.device import THREADS, array_module, free_bytes, simulated, to_host, view
+from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
+from pasb.numerics.row_groups import NO_GROUPS, Groups
 from pasb.numerics.rows import BLOCK
 from pasb.sampling.row_sums import LocalSums, all_added
 from pasb.sticks import FAILURE
@@ -26,7 +28,8 @@ from pasb.sticks import FAILURE
 SPAN = 64 * BLOCK  # rows whose products one group of threads adds
 SHARE = 0.6  # of the free memory for rows that stay; the rest is for terms and sums
 MOST_TERMS = 2**26  # numbers of terms and partial sums at a time
-MOST_VECTORS = 2**15  # a launch has at most 65 535 groups along its second axis
+MOST_VECTORS = 2**15  # a launch has at most 65 535 groups of threads along its second axis
+MOST_GROUPS = 65_535  # of rows, for the same reason
 
 
 class DevicePart(NamedTuple):
@@ -37,9 +40,9 @@ class DevicePart(NamedTuple):
     blocks : array of shape (n_blocks, n_padded_columns, BLOCK)
     weights : array of shape (n_blocks * BLOCK,), or empty where all are 1
     pieces : integer array of shape (n_pieces, 4)
-        Block, first and last row within it, and category; by category.
-    ranges : integer array of shape (n_categories + 1,)
-        Where the pieces of each category begin.
+        Block, first and last row within it, and group; by group, see `Part.bounds`.
+    ranges : integer array of shape (n_groups + 1,)
+        Where the pieces of each group begin.
     n_rows, n_columns : int
     """
 
@@ -52,7 +55,7 @@ class DevicePart(NamedTuple):
 
 
 def pieces_of(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Rows of one category within one block, and where those of each category begin.
+    """Rows of one group within one block, and where those of each group begin.
 
     Examples
     --------
@@ -65,10 +68,10 @@ def pieces_of(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.
     array([0, 2, 2, 3])
     """
     pieces, ranges = [], [0]
-    for category, (start, stop) in enumerate(pairwise(bounds.tolist())):
+    for group, (start, stop) in enumerate(pairwise(bounds.tolist())):
         for k in range(start // BLOCK, -(-stop // BLOCK) if stop > start else start // BLOCK):
             first, last = max(start - k * BLOCK, 0), min(stop - k * BLOCK, BLOCK)
-            pieces.append((k, first, last, category))
+            pieces.append((k, first, last, group))
         ranges.append(len(pieces))
     return np.array(pieces, dtype=np.int32).reshape(-1, 4), np.array(ranges)
 
@@ -172,8 +175,21 @@ def _places(n_columns: int, tile: int) -> NDArray[np.int64]:
 class CudaSums(LocalSums):
     """Parts of this process whose sums a GPU takes."""
 
-    def __init__(self, parts: Sequence[Part], first_rows: NDArray[np.int64], n_jobs: int = 1):
-        super().__init__(parts, first_rows, n_jobs)
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        first_rows: NDArray[np.int64],
+        n_jobs: int = 1,
+        groups: Groups = NO_GROUPS,
+    ):
+        super().__init__(parts, first_rows, n_jobs, groups)
+        n_groups = self.bounds.shape[1] - 1
+        if n_groups > MOST_GROUPS:
+            raise EngineError(
+                f"availability: rows fall into {n_groups:,} groups of one class and one set of "
+                f"available classes, and engine='cuda' takes up to {MOST_GROUPS:,}: use "
+                "engine='blocks'"
+            )
         self.xp = array_module()
         room = SHARE * free_bytes(self.xp)
         self.kept: list[DevicePart] = []

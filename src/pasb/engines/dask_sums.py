@@ -29,6 +29,7 @@ from pasb.engines.cluster_room import WorkerRoom, check_cluster, room_of
 from pasb.engines.workshop import Cut, Workshop, first_rows
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
+from pasb.numerics.row_groups import NO_GROUPS, Groups
 from pasb.sampling.row_sums import PartFunction, RowSums, all_added
 
 PATIENCE = 120.0  # seconds in which no worker does anything
@@ -196,7 +197,8 @@ class DaskWorkshop(Workshop):
             [make(part, [raws[one.piece] for one in part], shared) for part in parts]
         )
         bounds = self.cluster.gather([self.cluster.submit(_bounds, part) for part in futures])
-        return DaskSums(self.cluster, futures, bounds, len(source.names) + 1, first_rows(parts))
+        shape = len(source.names) + 1, first_rows(parts)
+        return DaskSums(self.cluster, futures, bounds, *shape, plan.groups)
 
     def _raws(self, source: TableSource) -> list[Any]:
         """The rows of every piece, as delayed values."""
@@ -253,8 +255,9 @@ class DaskSums(RowSums):
         bounds: Sequence[NDArray[np.int64]],
         n_columns: int,
         first: NDArray[np.int64],
+        groups: Groups = NO_GROUPS,
     ):
-        super().__init__(bounds, n_columns, first)
+        super().__init__(bounds, n_columns, first, groups)
         self.cluster, self.parts = cluster, list(parts)
 
     def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:  # noqa: D102

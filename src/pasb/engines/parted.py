@@ -22,6 +22,7 @@ from pasb.evidences.approximations import Approximations
 from pasb.evidences.asked_sticks import AskedSticks, sample_rows
 from pasb.moves.move import State, Tally
 from pasb.numerics.asking import Ask, Asking, answered_by, together
+from pasb.numerics.row_groups import by_category
 from pasb.sampling.asked_chain import BATCH, AskedSweeps
 from pasb.sampling.asked_softplus import SoftplusSweeps
 from pasb.sampling.chain import Chain
@@ -74,7 +75,7 @@ class PartedEngine(Engine):
         own = problem.model.sampler(few)
         assert isinstance(own, LinearSampler)
         own.reserve(self.n_jobs)
-        counts = np.diff(few.bounds).astype(np.float64)
+        counts = by_category(np.diff(few.bounds), few.groups, few.n_categories).astype(np.float64)
         sample = Approximations(own, counts, few.n_columns, problem.roles, self.n_jobs)
         sample.time_is_up = self.time_is_up
 

@@ -139,7 +139,7 @@ class LocalWorkshop(Workshop):
                     made.append(kept)
         if folder is not None:  # mapped files stay until nobody uses them any more
             shutil.rmtree(folder, ignore_errors=True)
-        return self.sums_type(made, first_rows(parts), self.n_jobs)
+        return self.sums_type(made, first_rows(parts), self.n_jobs, plan.groups)
 
     def _folder(self, source: TableSource, parts: Cut, dtype: str) -> Path | None:
         """Where to keep parts, or None for memory; an error where neither has room."""

@@ -75,7 +75,7 @@ class AskedSticks:
         self._roles: dict[Pair, NDArray[np.int8]] = {}
 
     def roles(self, pair: Pair) -> NDArray[np.int8]:
-        """The role of each category on a stick."""
+        """The role of each group of rows on a stick."""
         if pair not in self._roles:
             self._roles[pair] = self.sample.roles(*pair)
         return self._roles[pair]

@@ -145,13 +145,13 @@ def followed(
 
 
 class SampledMetric:
-    """Metrics from a sample of the rows, each category counted as often as there are rows of it.
+    """Metrics from a sample of the rows, each group counted as often as there are rows of it.
 
     Parameters
     ----------
     sample : Rows
-    counts : array of shape (n_categories,)
-        Rows of each category in the whole table.
+    counts : array of shape (n_groups,)
+        Rows of each group in the whole table.
     """
 
     def __init__(self, sample: Rows, counts: NDArray[np.int64]):

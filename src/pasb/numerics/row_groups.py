@@ -35,6 +35,39 @@ class Groups(NamedTuple):
 NO_GROUPS = Groups(np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_))
 
 
+def by_category(
+    of_groups: NDArray[np.int64], groups: Groups, n_categories: int
+) -> NDArray[np.int64]:
+    """Numbers of rows by category, from those by group."""
+    if not groups.given:
+        return of_groups
+    out = np.zeros(n_categories, dtype=np.int64)
+    np.add.at(out, groups.category, of_groups)
+    return out
+
+
+def numbered(
+    y: NDArray[np.int64], available: NDArray[np.bool_], groups: Groups
+) -> NDArray[np.int64]:
+    """Which of some groups each row belongs to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = Groups(np.array([0, 1]), np.array([[True, False], [True, True]]))
+    >>> numbered(np.array([1, 0]), np.array([[True, True], [True, False]]), groups)
+    array([1, 0])
+    """
+    own, found = grouped(y, available)
+    places = {one: g for g, one in enumerate(_names(groups))}
+    return np.array([places[one] for one in _names(found)], dtype=np.int64)[own]
+
+
+def _names(groups: Groups) -> list[tuple[int, bytes]]:
+    packed = np.packbits(groups.available, axis=1)
+    return [(s, own.tobytes()) for s, own in zip(groups.category.tolist(), packed, strict=True)]
+
+
 def grouped(y: NDArray[np.int64], available: NDArray[np.bool_]) -> tuple[NDArray[np.int64], Groups]:
     """The group of each row, and the groups, by category and pattern of availability."""
     packed = np.packbits(available, axis=1)

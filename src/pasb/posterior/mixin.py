@@ -59,7 +59,8 @@ class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
             Average over so many draws, evenly spaced in every chain: quicker, less accurate.
         availability : array or data frame of shape (n_rows, n_classes), optional
             Which classes a row can choose: sticks of the others are skipped, and the last one
-            that is left takes the rest. By default all, whatever the model was fitted with.
+            that is left takes the rest. By default all, whatever the model was fitted with. For
+            rows elsewhere as in `fit`.
 
         Returns
         -------
@@ -78,7 +79,7 @@ class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
         """
         fitted = self.fitted_
         if is_elsewhere(X):
-            return lazy_proba(self, X, n_draws)
+            return lazy_proba(self, X, n_draws, availability)
         inner, available = fitted.opened(X, availability)
         return fitted.predictor(n_draws).mean(inner, fitted.n_threads, available)
 

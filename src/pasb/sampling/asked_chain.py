@@ -96,7 +96,8 @@ class AskedSweeps(Move):
         self.problem, self.sticks, self.ask = problem, sticks, ask
         self.prior = sticks.prior
         n = problem.rows.n_categories
-        self.sums = np.zeros((n, n))  # log-likelihoods: coefficients of the row's category
+        # log-likelihoods: coefficients of the row's category, rows of the column's group
+        self.sums = np.zeros((n, problem.rows.n_groups))
         self.measured = False  # whether they are those of the state
 
     def __call__(self, state: State, keys: Keys) -> None:
@@ -177,7 +178,7 @@ class AskedSweeps(Move):
         self.measured = True
 
     def _value(self, pair: Pair, sums: NDArray[np.float64]) -> float:
-        """Log-likelihood of a stick; sums of categories that are not on it do not count."""
+        """Log-likelihood of a stick; sums of groups that are not on it do not count."""
         return float(sums[self.sticks.roles(pair) != ABSENT].sum())
 
     def _log_likelihood(self, state: State) -> float:
@@ -313,7 +314,8 @@ class AskedSweeps(Move):
         log_ratios(coef, pseudo, tuple(self.prior), ratios)
         n_swaps = self.problem.n_swaps
         key = keys.at(n)
-        table = OrderTable(sums, sums, ratios)
+        groups = self.problem.rows.groups
+        table = OrderTable(sums, sums, ratios, (groups.category, groups.available))
         accepted = swap_moves(*table, order, n_swaps, key)
         self.counted[SWAPS] += n_swaps
         self.counted[SWAPPED] += accepted

@@ -95,8 +95,9 @@ class SoftplusSweeps(Move):
         self.gathering = gathering_sweeps(self.ends)
         self.shape = sampler.shape if sampler.ard else float(sampler.model.precision)
         n = problem.rows.n_categories
-        self.success, self.failure = np.zeros((2, n, n))
-        self.table = OrderTable.of(self.success, self.failure, problem.direction)
+        self.success, self.failure = np.zeros((2, n, problem.rows.n_groups))
+        groups = problem.rows.groups
+        self.table = OrderTable.of(self.success, self.failure, problem.direction, groups)
         self.swap, self.reference = Swap(self.table, problem.n_swaps), DrawReference(sampler)
         self.mean_rate = MeanRate()
         self.density = Density(sampler.size)
@@ -191,7 +192,7 @@ class SoftplusSweeps(Move):
     def _roles(self, order: NDArray[np.int64], stick: int, keys: Keys | None) -> NDArray[np.int8]:
         """Of the rows where experts may be active: none on the last stick, nor without keys."""
         if keys is None or stick == len(order) - 1:
-            return np.full(len(order), ABSENT, dtype=np.int8)
+            return np.full(self.problem.rows.n_groups, ABSENT, dtype=np.int8)
         return self.problem.roles.on_stick(order, stick)
 
     def _line(
@@ -204,6 +205,6 @@ class SoftplusSweeps(Move):
     ) -> TableRequest:
         coef, weight = parameters["coef"][category], parameters["weight"][category]
         # sticks of the other moves are numbered up to three times the number of categories
-        name = stick + 3 * len(roles) + 2
+        name = stick + 3 * self.problem.rows.n_categories + 2
         key = np.uint64(0) if keys is None else keys.at(name)
         return TableRequest(roles, coef.copy(), log_weights(weight), key)

@@ -12,7 +12,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any
 
@@ -33,6 +33,7 @@ from pasb.binary.row_requests import (
 )
 from pasb.covariates.parts import Part, digest_of, taken
 from pasb.numerics.part_tree import reduced
+from pasb.numerics.row_groups import NO_GROUPS, Groups
 from pasb.numerics.rows import BLOCK, LEAST_ROWS, TILE, Rows
 
 PartFunction = Callable[[Part, int, Any], list[Any]]
@@ -45,10 +46,13 @@ class RowSums(ABC):
     Parameters
     ----------
     bounds : sequence of arrays
-        Those of the parts: how many rows of each category they have.
+        Those of the parts: how many rows of each group they have.
     n_columns : int
     first_rows : integer array
         The number, in the table, of the first row of each part.
+    groups : Groups
+        Of the whole table, where not every category is available to every row; without them groups
+        are categories.
 
     Attributes
     ----------
@@ -61,9 +65,10 @@ class RowSums(ABC):
         bounds: Sequence[NDArray[np.int64]],
         n_columns: int,
         first_rows: NDArray[np.int64],
+        groups: Groups = NO_GROUPS,
     ):
-        self.bounds = np.stack(bounds)  # (parts, categories + 1)
-        self.n_columns, self.first_rows = n_columns, first_rows
+        self.bounds = np.stack(bounds)  # (parts, groups + 1)
+        self.n_columns, self.first_rows, self.groups = n_columns, first_rows, groups
         self.n_passes, self.seconds, self.n_products = 0, 0.0, 0.0
 
     @abstractmethod
@@ -92,7 +97,7 @@ class RowSums(ABC):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Rows of each category."""
+        """Rows of each group."""
         return np.diff(self.bounds, axis=1).sum(axis=0)
 
     def ask(self, requests: list[Request], link: tuple[Any, ...]) -> list[Answer]:
@@ -133,7 +138,7 @@ class RowSums(ABC):
         return answers
 
     def at_most(self, n: int) -> Rows:
-        """About `n` of the rows, evenly spaced within every category; see `Rows.at_most`."""
+        """About `n` of the rows, evenly spaced within every group; see `Rows.at_most`."""
         total = self.n_rows
         ranks = [
             np.arange(size)
@@ -141,11 +146,11 @@ class RowSums(ABC):
             else np.linspace(0, size - 1, min(size, max(LEAST_ROWS, round(n / total * size))))
             for size in self.counts.tolist()
         ]
-        table, weights, categories, _ = self.take([own.astype(np.int64) for own in ranks])
-        return Rows.of(table, categories, len(self.counts), weights)
+        table, weights, group, _ = self.take([own.astype(np.int64) for own in ranks])
+        return replace(Rows.of(table, group, len(self.counts), weights), groups=self.groups)
 
     def take(self, ranks: Sequence[NDArray[np.int64]]) -> tuple[NDArray, ...]:
-        """Rows by their rank within each category: columns, weights, categories, numbers.
+        """Rows by their rank within each group: columns, weights, groups, numbers.
 
         A row's number is that within the table.
         """
@@ -153,12 +158,12 @@ class RowSums(ABC):
         counts = np.diff(self.bounds, axis=1)
         ends = np.cumsum(counts, axis=0)
         positions: list[list[NDArray[np.int64]]] = [[] for _ in range(n_parts)]
-        where: list[tuple[int, int]] = []  # part and number of rows, category by category
-        for s, own in enumerate(ranks):
-            part_of = np.searchsorted(ends[:, s], own, side="right")
+        where: list[tuple[int, int]] = []  # part and number of rows, group by group
+        for g, own in enumerate(ranks):
+            part_of = np.searchsorted(ends[:, g], own, side="right")
             for part in np.unique(part_of).tolist():
-                inside = own[part_of == part] - (ends[part, s] - counts[part, s])
-                positions[part].append(self.bounds[part, s] + inside)
+                inside = own[part_of == part] - (ends[part, g] - counts[part, g])
+                positions[part].append(self.bounds[part, g] + inside)
                 where.append((part, len(inside)))
         nothing = np.zeros(0, dtype=np.int64)
         asked = [np.concatenate([nothing, *own]) for own in positions]
@@ -170,16 +175,23 @@ class RowSums(ABC):
             used[part] += n
             table, weights, source = found[part]
             pieces.append((table[rows], weights[rows], self.first_rows[part] + source[rows]))
-        categories = np.repeat(np.arange(len(ranks)), [len(own) for own in ranks])
+        group = np.repeat(np.arange(len(ranks)), [len(own) for own in ranks])
         columns, weights, numbers = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-        return columns, weights, categories, numbers
+        return columns, weights, group, numbers
 
 
 class LocalSums(RowSums):
     """Parts in this process, in memory or mapped into it; `n_jobs` threads go through them."""
 
-    def __init__(self, parts: Sequence[Part], first_rows: NDArray[np.int64], n_jobs: int = 1):
-        super().__init__([part.bounds for part in parts], parts[0].n_columns, first_rows)
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        first_rows: NDArray[np.int64],
+        n_jobs: int = 1,
+        groups: Groups = NO_GROUPS,
+    ):
+        bounds = [part.bounds for part in parts]
+        super().__init__(bounds, parts[0].n_columns, first_rows, groups)
         self.parts = list(parts)
         self.pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="pasb")
 
@@ -231,7 +243,8 @@ class PartedRows(Rows):
         bounds = np.concatenate([[0], np.cumsum(row_sums.counts)]).astype(np.int64)
         n_columns = row_sums.n_columns
         nothing = np.zeros((0, -(-n_columns // TILE) * TILE, BLOCK))
-        return cls(nothing, np.zeros(0), bounds, n_columns, row_sums=row_sums, digest=digest)
+        known = row_sums.groups
+        return cls(nothing, np.zeros(0), bounds, n_columns, known, row_sums=row_sums, digest=digest)
 
 
 def digest_of_all(row_sums: RowSums) -> str:
