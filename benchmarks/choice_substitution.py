@@ -7,8 +7,9 @@ that `choice_peers.py` learns from, in its environment, and asks about the same 
   over draws.
 - *own elasticity* of each alternative's share, to its cost (or price, or cost of installation);
   of sticks with a 90 % interval.
-- *diversion*: where choices go when an alternative costs a tenth more, and when it is withdrawn
-  from choices that have another one. Its attributes are then 0, as where it was not available.
+- *diversion*: where choices go when an alternative is withdrawn from choices that have another
+  one. Its attributes are then 0, as where it was not available. (A higher cost diverts nothing
+  where a share does not fall, as that of the last alternative of an order of sticks.)
 - *order*: the most probable orders of sticks, and the order in words.
 
 All but intervals follow from probabilities that a model predicts for changed tables, so the same
@@ -40,7 +41,6 @@ PRICES = {
     "fishing": "price",
 }
 STEP = 1e-3  # of the logarithm of a price
-DEARER = 1.1
 N_DRAWS = 200  # for predictions
 
 
@@ -146,24 +146,21 @@ def substitution(model: Any, table: ChoiceTable, price: str) -> dict[str, dict]:
     versions = [table]
     for name in names:
         versions += [scaled(table, price, name, float(np.exp(step))) for step in (STEP, -STEP)]
-        versions += [scaled(table, price, name, DEARER), without(table, name)]
+        versions.append(without(table, name))
     p = model.predict_proba(one_below_the_other(versions)).reshape(len(versions), n, len(names))
     own = np.log(np.maximum(p[0, np.arange(n), table.chosen], 1e-12))
     figures: dict[str, dict] = {"fit": {"log-likelihood": float(own.sum())}}
-    elastic, dearer, withdrawn = {}, {}, {}
+    elastic, withdrawn = {}, {}
     for k, name in enumerate(names):
-        up, down, more, gone = p[1 + 4 * k : 5 + 4 * k]
+        up, down, gone = p[1 + 3 * k : 4 + 3 * k]
         share = p[0, :, k].sum()
         elastic[name] = float((up - down)[:, k].sum() / (2 * STEP) / share)
         some = table.available[name].to_numpy() & (table.available.sum(axis=1) > 1).to_numpy()
-        for found, other in ((dearer, more), (withdrawn, gone)):
-            change = (other - p[0])[some].sum(axis=0)
-            for j, to in enumerate(names):
-                if j != k:
-                    lost = -change[k]
-                    found[f"{name} to {to}"] = float(change[j] / lost) if lost > 1e-9 else np.nan
+        change = (gone - p[0])[some].sum(axis=0)
+        for j, to in enumerate(names):
+            if j != k:
+                withdrawn[f"{name} to {to}"] = float(-change[j] / change[k])
     figures["own elasticity"] = elastic
-    figures[f"diversion, cost x {DEARER}"] = dearer
     figures["diversion, withdrawn"] = withdrawn
     return figures
 
