@@ -90,6 +90,23 @@ def test_sweeps_leave_the_joint_distribution_as_it_is(seed, level):
     assert geweke.deviation(scenario.model(), 600, seed, **settings).p > level
 
 
+@pytest.mark.statistical(level=1e-9)
+def test_joint_distribution_under_priors_of_columns(seed, level):
+    table = SCENARIOS["panel, fixed order"].small_table
+    price, time = [("normal", -0.8, 0.5)] * 3, [("t", 4.0, 0.5, 0.7), ("normal", 0.0, 1.0)]
+    priors = [
+        ("t", 4.0, 1.0, 1.0),
+        ("normal", 0.5, 1.0),
+        *price,
+        *time,
+        ("normal", -1.0, 0.3),
+        ("normal", 0.0, 1.0),
+    ]
+    settings = {"n_alternatives": 3, "generic": (True, False), "n_persons": 6}
+    model = PanelLogistic(priors=priors, person_scale=SCALE, **settings)
+    assert geweke.deviation(model, 600, seed, fixed=True, table=table).p > level
+
+
 # 12 standard errors by what 1000 draws show, with a spread of 1, where 5.6 are enough
 @pytest.mark.statistical(level=1e-9)
 @pytest.mark.slow

@@ -4,7 +4,8 @@
 
 with x the covariates of the chooser, the constant among them, and z_c those of alternative c, such
 as its price. Coefficients b_c and g_c are *specific* to a category, g is *generic*: one vector for
-all categories, so that a price has one meaning. All have the prior of `pasb.binary.logistic`.
+all categories, so that a price has one meaning. All have the prior of `pasb.binary.logistic`, or
+each column one of its own, normal or t (`pasb.binary.column_priors`).
 
 In memory this is a logistic model of all columns, those of the chooser first and then those of
 every alternative, covariate by covariate: ``1, x, price[a], price[b], ..., time[a], ...``.
@@ -17,6 +18,9 @@ border for the generic ones; `joint_update` draws from it, the generic ones firs
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +52,8 @@ class ChoiceLogistic(Logistic):
         For each covariate of alternatives, whether its coefficient is generic.
     precision, shape, rate
         As for `Logistic`.
+    priors : sequence of tuples or None, default=None
+        As for `Logistic`, but for the horseshoe. The columns of a generic coefficient have one.
     """
 
     symmetric = False  # another sign would need the columns of another alternative
@@ -60,10 +66,22 @@ class ChoiceLogistic(Logistic):
         precision: float | str = "ard",
         shape: float = 2.0,
         rate: float = 8.0,
+        priors: Sequence[Sequence[Any]] | None = None,
     ):
-        super().__init__(precision=precision, shape=shape, rate=rate)
+        super().__init__(precision=precision, shape=shape, rate=rate, priors=priors)
         self.n_alternatives = n_alternatives
         self.generic = generic
+
+    def check(self) -> None:  # noqa: D102
+        super().check()
+        if self.priors is None:
+            return
+        if any(own[0] == "horseshoe" for own in self.priors):
+            raise ValueError("priors: sticks with columns of their own have no horseshoe")
+        first, s = self.n_chooser(len(self.priors)), self.n_alternatives
+        for k in np.flatnonzero(self.generic).tolist():
+            if len({tuple(own) for own in self.priors[first + k * s : first + (k + 1) * s]}) > 1:
+                raise ValueError("priors: one generic coefficient has several")
 
     @property
     def uses_proposals(self) -> bool:  # type: ignore[override]
@@ -79,6 +97,17 @@ class ChoiceLogistic(Logistic):
         first = self.n_chooser(n_columns)
         own = first + np.arange(len(self.generic)) * self.n_alternatives + category
         return np.concatenate([np.arange(first), own])
+
+    def of_category(self, category: int, n_columns: int) -> Logistic:
+        """The model of the columns that a category sees, as if its stick were the only one."""
+        if self.priors is None:
+            return self
+        if len(self.priors) != n_columns:
+            raise ValueError(
+                f"priors must hold a prior for each of the {n_columns} columns, the constant "
+                f"first; there are {len(self.priors)}"
+            )
+        return Logistic(priors=[self.priors[v] for v in self.columns(category, n_columns)])
 
     def sampler(self, rows: Rows) -> ChoiceSampler:  # type: ignore[override]  # noqa: D102
         return ChoiceSampler(self, rows)
@@ -111,7 +140,7 @@ class ChoiceSampler(BinarySampler):
     """
 
     def __init__(self, model: ChoiceLogistic, rows: Rows):
-        self.model, self.rows, self.prior = model, rows, model.prior
+        self.model, self.rows = model, rows
         n = rows.n_columns
         self.columns = [model.columns(c, n) for c in range(rows.n_categories)]
         first = model.n_chooser(n)
@@ -119,9 +148,12 @@ class ChoiceSampler(BinarySampler):
         self.specific, self.generic = np.flatnonzero(~flags), np.flatnonzero(flags)
         seen = np.zeros((rows.n_categories, n), dtype=np.bool_)
         self.parts = []
-        for own, columns in zip(seen, self.columns, strict=True):
+        for c, (own, columns) in enumerate(zip(seen, self.columns, strict=True)):
             own[columns] = True
-            self.parts.append(LogisticSampler(model, rows.of_columns(own)))
+            self.parts.append(LogisticSampler(model.of_category(c, n), rows.of_columns(own)))
+        #: of the specific coefficients of each category, and of the generic ones
+        self.specific_priors = [part.prior.some(self.specific) for part in self.parts]
+        self.generic_prior = self.parts[0].prior.some(self.generic)
         self.guards = {"bounded_precisions": 0}
         self.counted = np.zeros(0, dtype=np.int64)
 
@@ -131,7 +163,7 @@ class ChoiceSampler(BinarySampler):
             own = np.empty(len(self.specific))
             standard_normals(keys.at(c, purpose=COEFFICIENTS), own)
             coef[c, columns[self.specific]] = own / np.sqrt(len(own))
-        precision = np.full(coef.shape, self.prior.shape / self.prior.rate)
+        precision = np.tile(self.model.prior.start(coef.shape[1]), (len(coef), 1))
         return {"coef": coef, "precision": precision}
 
     def resume(self, parameters: Parameters) -> None:
@@ -160,7 +192,7 @@ class ChoiceSampler(BinarySampler):
         columns = self.columns[category][self.specific]
         parameters["coef"][category, columns] = specific
         alpha = parameters["precision"][category, columns]
-        draw_precisions(specific, tuple(self.prior), key, alpha)
+        draw_precisions(specific, tuple(self.specific_priors[category]), key, alpha)
         parameters["precision"][category, columns] = alpha
 
     def joint_update(
@@ -171,8 +203,8 @@ class ChoiceSampler(BinarySampler):
         `sticks` has the category of each and the roles of the rows.
         """
         coef, precision, k = parameters["coef"], parameters["precision"], self.generic
-        shared = np.diag(precision[0, self.columns[0][k]])
-        towards = np.zeros(len(k))
+        alpha = precision[0, self.columns[0][k]]
+        shared, towards = np.diag(alpha), alpha * self.generic_prior.location
         left = []
         for stick, (category, roles) in enumerate(sticks):
             factor, border, linear, own = self._sums(parameters, category, stick, roles, keys)
@@ -187,8 +219,8 @@ class ChoiceSampler(BinarySampler):
             factor = np.linalg.cholesky(shared)
             generic = solve_triangular(factor, generic, lower=True, trans="T")
             generic += cho_solve((factor, True), towards)
-        alpha = precision[0, self.columns[0][k]]
-        draw_precisions(generic, tuple(self.prior), keys.at(last, purpose=PRECISIONS), alpha)
+        key = keys.at(last, purpose=PRECISIONS)
+        draw_precisions(generic, tuple(self.generic_prior), key, alpha)
         for c, columns in enumerate(self.columns):
             coef[c, columns[k]], precision[c, columns[k]] = generic, alpha
         for stick, (category, factor, border, linear) in enumerate(left):
@@ -205,9 +237,11 @@ class ChoiceSampler(BinarySampler):
         """Latents of a stick; the factor of its block, its border, linear term, generic part."""
         gram, linear = self._row_sums(parameters, category, stick, roles, keys)
         columns, s, g = self.columns[category], self.specific, self.generic
-        block = gram[np.ix_(s, s)] + np.diag(parameters["precision"][category, columns[s]])
+        alpha = parameters["precision"][category, columns[s]]
+        pull = linear[s] + alpha * self.specific_priors[category].location
+        factor = np.linalg.cholesky(gram[np.ix_(s, s)] + np.diag(alpha))
         own = gram[np.ix_(g, g)], linear[g]
-        return np.linalg.cholesky(block), gram[np.ix_(s, g)], linear[s], own
+        return factor, gram[np.ix_(s, g)], pull, own
 
     def _row_sums(self, parameters, category, stick, roles, keys):
         """Latents of a stick; what the normal of all coefficients it sees needs of the rows."""

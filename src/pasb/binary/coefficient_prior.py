@@ -71,9 +71,18 @@ class CoefficientPrior(NamedTuple):
         return True
 
     @property
+    def location(self) -> float:
+        """The centre of a coefficient."""
+        return 0.0
+
+    @property
     def scale(self) -> float:
         """The scale of a coefficient."""
         return math.sqrt(self.rate / self.shape)
+
+    def some(self, columns: NDArray[np.int64]) -> CoefficientPrior:
+        """The prior of some of the columns."""
+        return self
 
     def start(self, n: int) -> NDArray[np.float64]:
         """Precisions to start from."""

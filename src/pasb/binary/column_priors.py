@@ -87,6 +87,10 @@ class ColumnPriors(NamedTuple):
         """The scale of tau."""
         return float(np.sqrt(2 * self.rate[self.kind == HORSESHOE][0]))
 
+    def some(self, columns: NDArray[np.int64]) -> ColumnPriors:
+        """The priors of some of the columns."""
+        return type(self)(*(values[columns] for values in self))
+
     def log_density(self, coef: NDArray[np.float64]) -> float:
         """Log-density of a coefficient vector, constants included; rates as they are here."""
         a, b = self.shape, self.rate

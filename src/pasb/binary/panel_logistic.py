@@ -28,8 +28,8 @@ persons, draws and categories.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ class PanelLogistic(ChoiceLogistic):
 
     Parameters
     ----------
-    n_alternatives, generic, precision, shape, rate
+    n_alternatives, generic, precision, shape, rate, priors
         As for `ChoiceLogistic`.
     n_persons : int, default=1
     person_scale, person_df : float, default=2.0, 4.0
@@ -77,6 +77,7 @@ class PanelLogistic(ChoiceLogistic):
         precision: float | str = "ard",
         shape: float = 2.0,
         rate: float = 8.0,
+        priors: Sequence[Sequence[Any]] | None = None,
         n_persons: int = 1,
         person_scale: float = 2.0,
         person_df: float = 4.0,
@@ -87,6 +88,7 @@ class PanelLogistic(ChoiceLogistic):
             precision=precision,
             shape=shape,
             rate=rate,
+            priors=priors,
         )
         self.n_persons = n_persons
         self.person_scale = person_scale

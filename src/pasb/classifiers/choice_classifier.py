@@ -11,21 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from pasb.binary.choice_logistic import ChoiceLogistic
 from pasb.binary.panel_logistic import PanelLogistic
+from pasb.classifiers.choice_coefficients import ChoiceCoefficients
 from pasb.classifiers.logistic_classifier import AutomaticRate
 from pasb.classifiers.of_choices import OfChoices
 from pasb.classifiers.panels import Panels
 from pasb.classifiers.refitting import undone_by_errors
-from pasb.classifiers.settings import POSITIVE, PRIOR, RUN, constraints
+from pasb.classifiers.settings import NAMED_PRIORS, POSITIVE, PRIOR, RUN, constraints
 from pasb.covariates.choice_data import ChoiceData
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import LazyRows, Table
-from pasb.posterior.frames import native_frame
-from pasb.posterior.tails import tails_of
 
 _RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
 
 
-class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
+class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate):
     """Logistic stick breaking for choices among alternatives with covariates of their own.
 
     A chooser walks along the alternatives, in an order that is inferred, and takes each with a
@@ -48,6 +47,12 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
         with 4 degrees of freedom.
     precision_rate : "auto" or float, default="auto"
         Rate of the gamma prior under "ard"; "auto" chooses it by empirical Bayes.
+    prior : distribution, dict or None, default=None
+        Priors of coefficients by the names of covariates, per unit of the covariate:
+        ``{"price": pasb.Normal(-0.1, 0.05), "age": pasb.StudentT(3, 0, 1)}``. The name of a
+        specific covariate is for all alternatives, ``"price[car]"`` for one of them; "intercept" is
+        the linear predictor at the centre of the covariates. One `pasb.Normal` or `pasb.StudentT`
+        is for all covariates. What is not named has the prior above.
     person_scale : float, default=2.0
         Where the choices have persons: scale of the half-t prior, with 4 degrees of freedom, of
         the standard deviation between persons, which every alternative has for itself.
@@ -67,7 +72,7 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
         Covariates of choosers.
     persons_ : array of str, or None
         The persons of the fit, sorted.
-    order_, orders_, draws_, diagnostics_, posterior_, precision_rate_
+    order_, orders_, draws_, diagnostics_, posterior_, precision_rate_, priors_
         As in `StickLogisticClassifier`. Columns are those of `ChoiceData.table`.
 
     Notes
@@ -96,7 +101,7 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
     """
 
     _parameter_constraints: ClassVar[dict] = constraints(
-        PRIOR, _RUN, generic=[str, list, tuple], person_scale=[POSITIVE]
+        PRIOR, NAMED_PRIORS, _RUN, generic=[str, list, tuple], person_scale=[POSITIVE]
     )
 
     scheme = "exact"
@@ -109,6 +114,7 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
         precision: float | str = "ard",
         precision_shape: float = 2.0,
         precision_rate: float | str = "auto",
+        prior: Any = None,
         person_scale: float = 2.0,
         n_chains: int = 4,
         n_warmup: int | str = "auto",
@@ -129,6 +135,7 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
         self.precision = precision
         self.precision_shape = precision_shape
         self.precision_rate = precision_rate
+        self.prior = prior
         self.person_scale = person_scale
         self.n_chains = n_chains
         self.n_warmup = n_warmup
@@ -153,26 +160,11 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
             "precision": self.precision,
             "shape": self.precision_shape,
             "rate": self._rate(),
+            "priors": self._column_priors() if known else None,
         }
         if self._has_persons:
             return PanelLogistic(**settings, **self._person_settings())
         return ChoiceLogistic(**settings)
-
-    def _generic_flags(self) -> tuple[bool, ...]:
-        if isinstance(self.generic, str):
-            if self.generic not in ("all", "none"):
-                raise ValueError(
-                    f"generic must be 'all', 'none' or a list of covariates of alternatives; got "
-                    f"{self.generic!r}"
-                )
-            return (self.generic == "all",) * len(self.covariates_)
-        for name in self.generic:
-            if name not in self.covariates_:
-                raise ValueError(
-                    f"generic: {name!r} is no covariate of alternatives; those there are: "
-                    f"{', '.join(self.covariates_) or 'none'}"
-                )
-        return tuple(name in self.generic for name in self.covariates_)
 
     def fit(
         self, X: ChoiceData, y: None = None, sample_weight: ArrayLike | None = None
@@ -253,60 +245,3 @@ class StickChoiceClassifier(OfChoices, Panels, AutomaticRate):
         self.covariates_ = [name.removesuffix(suffix) for name in names[n::s]]
         self._generic_flags()
         super()._relearn(arrays)
-
-    def generic_coefficients(self, interval: float = 0.9) -> Any:
-        """Coefficients that all alternatives share, on the scale of the data.
-
-        Parameters
-        ----------
-        interval : float, default=0.9
-            Probability of the credible interval.
-
-        Returns
-        -------
-        pandas DataFrame
-            Columns ``covariate, mean, sd, lower, upper``.
-        """
-        flags = self._generic_flags()
-        names = [name for name, own in zip(self.covariates_, flags, strict=True) if own]
-        draws = np.stack([self.coefficient_draws(name)[:, 0] for name in names], axis=1)
-        lower, upper = np.quantile(draws, tails_of(interval), axis=0)
-        columns = {
-            "covariate": names,
-            "mean": draws.mean(axis=0),
-            "sd": draws.std(axis=0),
-            "lower": lower,
-            "upper": upper,
-        }
-        return native_frame(columns, self._frame_library)
-
-    def coefficient_draws(self, covariate: str) -> NDArray[np.float64]:
-        """Coefficients of a covariate of alternatives on the scale of the data, by draw.
-
-        Returns
-        -------
-        array of shape (n_draws, n_alternatives)
-            NaN where an alternative is the last one of a draw, unless the covariate is generic.
-        """
-        if covariate not in self.covariates_:
-            raise ValueError(
-                f"{covariate!r} is no covariate of alternatives; those of the model: "
-                f"{', '.join(self.covariates_) or 'none'}"
-            )
-        draws, s = self.fitted_.draws, len(self.classes_)
-        coef = draws.parameters["coef"].reshape(-1, s, self._n_columns)
-        own = self.coefficients_of(coef, covariate)
-        if not self.is_generic(covariate):
-            last = draws.order.reshape(-1, s)[:, -1]
-            own[np.arange(len(own)), last] = np.nan
-        return own
-
-    def coefficients_of(self, coef: NDArray[np.float64], covariate: str) -> NDArray[np.float64]:
-        """Those of a covariate among all of draws (draws, alternatives, columns), as a copy."""
-        k, s = self.covariates_.index(covariate), len(self.classes_)
-        columns = len(self.chooser_) + k * s + np.arange(s)
-        return coef[:, np.arange(s), 1 + columns] / self._scaling.spread[columns]
-
-    def is_generic(self, covariate: str) -> bool:
-        """Whether all alternatives share the coefficient of a covariate."""
-        return self._generic_flags()[self.covariates_.index(covariate)]

@@ -95,4 +95,5 @@ class OwnNeighbours(Move):
         roles = self.designs.roles(category, later)
         log_likelihood = sums[0][roles == SUCCESS].sum() + sums[1][roles == FAILURE].sum()
         proposal = self.designs.conditional(category, later).log_density(specific, generic)
-        return float(log_likelihood + self.sampler.prior.log_density(specific) - proposal)
+        prior = self.sampler.specific_priors[category].log_density(specific)
+        return float(log_likelihood + prior - proposal)

@@ -45,4 +45,4 @@ class OwnReference(Move):
             specific = sampler.specific_of(state.parameters, c)
             pseudo_prior = self.designs.conditional(c, self.designs.all_but(c))
             ratio = pseudo_prior.log_density(specific, generic)
-            self.table.reference[c] = ratio - sampler.prior.log_density(specific)
+            self.table.reference[c] = ratio - sampler.specific_priors[c].log_density(specific)
