@@ -89,7 +89,9 @@ class ColumnPriors(NamedTuple):
 
     def some(self, columns: NDArray[np.int64]) -> ColumnPriors:
         """The priors of some of the columns."""
-        return type(self)(*(values[columns] for values in self))
+        return ColumnPriors(
+            self.kind[columns], self.shape[columns], self.rate[columns], self.location[columns]
+        )
 
     def log_density(self, coef: NDArray[np.float64]) -> float:
         """Log-density of a coefficient vector, constants included; rates as they are here."""

@@ -27,7 +27,7 @@ class ChoiceCoefficients:
     chooser_: list[str]
     classes_: NDArray
     fitted_: Fitted
-    _has_persons: bool
+    persons_: NDArray | None
     _named: list[Prior | None] | None
     _scaling: Scaling
     _n_columns: int
@@ -39,7 +39,7 @@ class ChoiceCoefficients:
         if self.prior is not None:
             flags = dict(zip(self.covariates_, self._generic_flags(), strict=True))
             self._named = choice_priors(self.prior, self.chooser_, flags, self.classes_)
-            self._named += [None] * self._has_persons  # a column without a coefficient
+            self._named += [None] * (self.persons_ is not None)  # a column without a coefficient
 
     def _suitable_rate(self, rows: Rows, shape: float) -> float:
         """The rate that suits a table, as if there were no named priors.

@@ -31,10 +31,16 @@ def choice_priors(
     names = list(chooser)
     for name, generic in covariates.items():
         names += [name] if generic else columns[name]
+    shared = {own: name for name in columns if covariates[name] for own in columns[name]}
     if isinstance(prior, Mapping):
         whole, rest = {}, {}
         for key, value in prior.items():
             for part in key if isinstance(key, tuple) else (key,):
+                if part in shared and part not in names:
+                    raise ValueError(
+                        f"prior: {part!r} has no coefficient of its own, since {shared[part]!r} is "
+                        f"generic; name {shared[part]!r}, or leave it out of generic="
+                    )
                 if part in columns and not covariates[part]:
                     whole[tuple(columns[part])] = value
                 else:
