@@ -4,7 +4,8 @@
 name. Every figure has compilation behind it.
 
 agree
-    The largest relative difference of a chain on CPU and GPU after a sweep from the same state.
+    The largest relative difference of a chain on CPU and GPU after a sweep from the same state,
+    with forces in double precision on both.
 speed
     Milliseconds of a sweep and microseconds of a step for several numbers of chains.
 parts
@@ -29,6 +30,7 @@ from cuda_softplus import rows_of, seconds_a_sweep
 from scores import error_rate, log_loss
 
 from pasb import SoftplusClassifier
+from pasb.binary import softplus_posterior
 from pasb.binary.binary_model import Keys
 from pasb.binary.softplus import Softplus
 from pasb.covariates.scaling import Scaling
@@ -67,6 +69,7 @@ def table_of(part: tables.Part) -> Rows:
 
 def agree(name: str, direction: str, n_sweeps: int = 3) -> dict[str, float]:
     """Of trajectories alone, and of whole sweeps, which continue by Gibbs updates."""
+    softplus_posterior.IN_SINGLE = False  # as on the GPU
     rows = rows_of(name)
     model = Softplus(moves="mixed", rate="shared")
     problem = Problem(rows, model, direction, fixed_order=np.arange(rows.n_categories))
