@@ -59,6 +59,55 @@ def test_every_public_name_is_in_the_reference(reference, source):
             assert (source / "reference" / f"{page}.rst").exists()
 
 
+def test_what_users_get_back_has_a_page(reference, source):
+    """Classes that public functions and methods return, or that attributes hold."""
+    pages = {page.rpartition(".")[2] for page in reference.RETURNED}
+    public = {name for names in reference.public_names().values() for name in names}
+    assert not pages & public
+    index = (source / "reference" / "index.rst").read_text("utf-8")
+    for page, origin in reference.RETURNED.items():
+        assert f"<{page}>`" in index
+        assert f"{origin}." in index
+        assert "autoclass" in (source / "reference" / f"{page}.rst").read_text("utf-8")
+    own = classes_of_the_package()
+    for path, names in reference.public_names().items():
+        if path in FOR_AUTHORS:
+            continue
+        for name in names:
+            value = getattr(importlib.import_module(path), name)
+            for what in received(reference, value):
+                assert what not in own - pages - public - PARTS, (name, what)
+
+
+FOR_AUTHORS = ("pasb.binary", "pasb.orders", "pasb.sticks")  # of binary models and engines
+# engines and samplers hand these to each other
+PARTS = set("BinarySampler Choices CoefficientPrior ColumnPriors PenalisedFits Workshop".split())
+
+
+def classes_of_the_package():
+    """Names of all classes of the package, but for those of the command line."""
+    found = set()
+    home = ROOT / "src" / "pasb"
+    for path in set(home.rglob("*.py")) - set((home / "cli").rglob("*.py")):
+        found |= set(re.findall(r"^class (\w+)", path.read_text("utf-8"), re.MULTILINE))
+    return found
+
+
+def received(reference, value):
+    """Names in what a function returns; of a class, in its methods' and its attributes too."""
+    if not inspect.isclass(value):
+        return re.findall(r"\w+", str(getattr(value, "__annotations__", {}).get("return")))
+    if issubclass(value, pasb.binary.BinaryModel):
+        return []
+    kept = inspect.getdoc(value).partition("Attributes\n")[2].partition("\n\n")[0]
+    found = re.findall(r"\w+", " ".join(re.findall(r"^\w.* : (.*)$", kept, re.MULTILINE)))
+    for name in reference.own_members(value):
+        member = getattr(value, name)
+        inner = inspect.unwrap(member.fget if isinstance(member, property) else member)
+        found += re.findall(r"\w+", str(getattr(inner, "__annotations__", {}).get("return")))
+    return found
+
+
 def test_every_public_name_has_an_example(reference):
     """That doctests run. Of errors the root has one; the others are caught in the same way."""
     for path, names in reference.public_names().items():

@@ -44,6 +44,21 @@ GROUPS: dict[str, tuple[str, list[str]]] = {
     "Rows in parts": ("pasb", ["RowBlocks"]),
     "Binary models": ("pasb", ["Logistic", "Robit", "Softplus", "SupportVector", "CustomBinary"]),
 }
+# Classes of which users receive objects but that they do not import: where they come from.
+RETURNED_TITLE = "What you get back"
+RETURNED_ABOUT = "What methods and functions return, or pass to yours; nobody makes it by hand."
+RETURNED: dict[str, str] = {
+    "pasb.sampling.draws.Draws": "``model.draws_``",
+    "pasb.posterior.diagnostics.Diagnostics": "``model.diagnostics_``",
+    "pasb.posterior.chain_error.ChainError": "``model.diagnostics_.error``",
+    "pasb.sampling.chain.SweepInfo": "the argument of ``callback=``",
+    "pasb.posterior.fitted.Fitted": "``model.fitted_``",
+    "pasb.posterior.loo.Loo": "``model.loo(X, y)``",
+    "pasb.posterior.fit_check.FitCheck": ":doc:`check_fit <pasb.check_fit>`",
+    "pasb.classifiers.order_evidence.OrderEvidence": ":doc:`order_evidence <pasb.order_evidence>`",
+    "pasb.classifiers.formula.FormulaClassifier": ":doc:`fit <pasb.fit>`",
+    "pasb.covariates.column_plans.Assumed": "``TableEncoder.encode(X)``",
+}
 _AT_THE_TOP = {name for _, names in GROUPS.values() for name in names}
 MODULES = (
     "effects",
@@ -96,6 +111,7 @@ def write_reference(folder: Path) -> None:
     lines[3] += " before it is used."
     for title, (module, names) in GROUPS.items():
         lines += _group(folder, title, module, names)
+    lines += _returned(folder)
     for module in MODULES:
         path = f"pasb.{module}"
         loaded = importlib.import_module(path)
@@ -108,7 +124,7 @@ def write_reference(folder: Path) -> None:
 
 
 def _group(folder: Path, title: str, module: str, names: list[str], about: str = "") -> list[str]:
-    lines = [title, "-" * len(title), "", about, "", ".. list-table::", "   :widths: 36 64", ""]
+    lines = _head(title, about)
     pages = []
     for name in names:
         value = getattr(importlib.import_module(module), name)
@@ -119,8 +135,25 @@ def _group(folder: Path, title: str, module: str, names: list[str], about: str =
         pages.append(page)
         (folder / f"{page}.rst").write_text(_page(module, name, value), "utf-8")
         lines += [f"   * - :doc:`{name} <{page}>`", f"     - {_first_line(value)}"]
-    hidden = [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in pages), ""]
-    return [*lines, "", *hidden]
+    return [*lines, "", *_hidden(pages)]
+
+
+def _returned(folder: Path) -> list[str]:
+    lines = _head(RETURNED_TITLE, RETURNED_ABOUT)
+    for page, source in RETURNED.items():
+        module, _, name = page.rpartition(".")
+        value = getattr(importlib.import_module(module), name)
+        (folder / f"{page}.rst").write_text(_page(module, name, value), "utf-8")
+        lines += [f"   * - :doc:`{name} <{page}>`", f"     - {_first_line(value)} From {source}."]
+    return [*lines, "", *_hidden(list(RETURNED))]
+
+
+def _head(title: str, about: str) -> list[str]:
+    return [title, "-" * len(title), "", about, "", ".. list-table::", "   :widths: 36 64", ""]
+
+
+def _hidden(pages: list[str]) -> list[str]:
+    return [".. toctree::", "   :hidden:", "", *(f"   {page}" for page in pages), ""]
 
 
 def _page(module: str, name: str, value: Any) -> str:

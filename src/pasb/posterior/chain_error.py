@@ -22,7 +22,14 @@ SHARE = 0.95  # of the rows
 
 
 class ChainError(NamedTuple):
-    """Standard errors of averages over chains, and their degrees of freedom."""
+    """Standard errors of averages over chains, and their degrees of freedom.
+
+    Attributes
+    ----------
+    se : array
+        One for each average; NaN for one chain.
+    df : array
+    """
 
     se: NDArray[np.float64]
     df: NDArray[np.float64]

@@ -21,7 +21,24 @@ from pasb.sampling.problem import Problem, Schedule
 
 
 class SweepInfo(NamedTuple):
-    """What a callback is told after each sweep."""
+    """What a callback is told after each sweep.
+
+    Attributes
+    ----------
+    chain : int
+        From 0.
+    sweep : int
+        How many sweeps of this chain are done, of `n_sweeps`, those of the warm-up included.
+    n_sweeps : int
+    warmup : bool
+        Whether this sweep belongs to the warm-up.
+    log_likelihood : float
+        Of the training labels.
+    order : array of shape (n_classes,)
+        Numbers of the classes in `classes_`, first stick to last.
+    swap_acceptance : float
+        Share of this chain's proposed swaps that were accepted.
+    """
 
     chain: int
     sweep: int

@@ -22,17 +22,41 @@ Ending = Literal["finished", "interrupted", "warm-up", "time", "until"]
 
 @dataclass(frozen=True)
 class Draws:
-    """What a run kept: arrays with the axes (chain, draw, ...)."""
+    """What a run kept: arrays with the axes (chain, draw, ...).
+
+    Attributes
+    ----------
+    parameters : dict of array of shape (n_chains, n_draws, n_classes, ...)
+        Those of the stick that each class has in a draw, by name, on the sampler's own scale;
+        `posterior_` has them on the scale of the covariates.
+    directions : tuple of {"forward", "reverse"}
+        Of each chain.
+    order : array of shape (n_chains, n_draws, n_classes)
+        Numbers of the classes in `classes_`, first stick to last.
+    log_likelihood : array of shape (n_chains, n_draws)
+    statistics : dict of array of shape (n_chains, n_draws)
+        What moves counted since the draw before: proposed, accepted, steps.
+    guards : dict of int
+        How often each numerical guard fired.
+    n_warmup : int
+        Sweeps of warm-up that were done.
+    n_asked : int
+        Draws of each chain, at most.
+    thin : int
+        Sweeps from one draw to the next.
+    ended : {"finished", "interrupted", "warm-up", "time", "until"}
+        Why the run ended.
+    """
 
     parameters: dict[str, NDArray[np.float64]]
-    directions: tuple[Direction, ...]  # of each chain
+    directions: tuple[Direction, ...]
     order: NDArray[np.int64]
     log_likelihood: NDArray[np.float64]
-    statistics: dict[str, NDArray[np.int32]]  # what moves counted since the draw before
+    statistics: dict[str, NDArray[np.int32]]
     guards: dict[str, int]
-    n_warmup: int  # sweeps of warm-up that were done
-    n_asked: int  # draws of each chain, at most
-    thin: int = 1  # sweeps from one draw to the next
+    n_warmup: int
+    n_asked: int
+    thin: int = 1
     ended: Ending = "finished"
     # what others computed from these draws and need again; not copied or saved with them
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
