@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SOURCES := $(shell find src reproduction/peers -name '*.py')
 
-.PHONY: demo test lint docs calibrate bench reproduce clean
+.PHONY: demo test lint docs look links calibrate bench reproduce clean
 
 # The demo needs the kernels of two models only; where all are compiled, none again.
 demo: .venv/user $(if $(wildcard .venv/compiled),.venv/compiled,.venv/compiled-demo)
@@ -21,6 +21,14 @@ lint: .venv/dev
 # The website, in docs/_build/html. Warnings are errors.
 docs: .venv/docs .venv/compiled
 	$(BIN)/python docs/site/build.py
+
+# Every page of the site in Chromium, wide and narrow, light and dark; pictures in docs/_build/shots.
+look: docs .venv/browser
+	$(BIN)/python docs/site/look.py --shots docs/_build/shots
+
+# Links to other sites, which need a network. The build itself follows those within the site.
+links: docs
+	$(BIN)/python -m sphinx -q -b linkcheck docs/_build/source docs/_build/links
 
 calibrate: .venv/dev .venv/compiled
 	$(BIN)/python calibration/run.py --jobs 2

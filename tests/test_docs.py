@@ -41,17 +41,21 @@ def test_the_two_commands_are_there():
 
 
 def test_the_first_screen_is_for_someone_with_a_messy_table():
-    """What, a picture, the two commands, and what becomes of a CSV; benchmarks come after it."""
+    """What, why, a picture, the two commands, and what becomes of a CSV; benchmarks come after."""
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
     first = "\n".join(lines[:40])
     parts = (
         "behind the scikit-learn interface",
+        *("\n- **Intervals", "\n- **Boundaries", "\n- **It says when not to trust it"),
         "](docs/images/demo.png)",
         "make demo",
         "make test",
+        "$ pip install '.[plots,files]'",
         "$ pasb fit penguins-raw.csv --target Species",
+        "--report report.html",
         *(f"\n{kind}" for kind in (NUMBERS, CATEGORIES, TRUTHS, DAYS, LEFT_OUT, "gaps")),
         "held-out rows",
+        "report.html: open it in a browser",
         "$ pasb predict model.pasb",
     )
     at = [first.find(part) for part in parts]
@@ -76,6 +80,7 @@ def test_the_first_screen_is_for_someone_with_a_messy_table():
         "docs/serving.md",
         "docs/speed.md",
         "docs/calibration.md",
+        "docs/figures.md",
         "docs/ensembles.md",
         "docs/choice_tables.md",
         "docs/choice.md",
