@@ -7,9 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from calibration.mistakes import WRONG
 
 import pasb
-from calibration.mistakes import WRONG
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("README.md", "docs/site/index.md")

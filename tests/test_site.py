@@ -81,7 +81,10 @@ def test_what_users_get_back_has_a_page(reference, source):
 
 FOR_AUTHORS = ("pasb.binary", "pasb.orders", "pasb.sticks")  # of binary models and engines
 # engines and samplers hand these to each other
-PARTS = set("BinarySampler Choices CoefficientPrior ColumnPriors PenalisedFits Workshop".split())
+PARTS = {
+    *("BinarySampler", "Choices", "CoefficientPrior", "ColumnPriors", "PenalisedFits"),
+    "Workshop",
+}
 
 
 def classes_of_the_package():
