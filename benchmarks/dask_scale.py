@@ -5,6 +5,7 @@
     python benchmarks/dask_scale.py fit --rows 1000000 --engine blocks
     python benchmarks/dask_scale.py fit --rows 1000000 --engine dask --workers 2
     python benchmarks/dask_scale.py storage --rows 100000
+    PASB_MEMORY=1 python benchmarks/dask_scale.py fit --rows 20000000 --warmup 16 --draws 32
 
 `products` is the processor time of one thread for a row and a vector. `passes` times passes of
 proposals and of Newton steps and compares them with the model
@@ -12,8 +13,9 @@ proposals and of Newton steps and compares them with the model
     seconds = round trip + (products / workers) x seconds a product,
 
 products being rows x columns x vectors. `fit` has the time, passes, effective sample size and peak
-memory of a fit. `storage` is how far float32 covariates move what a model predicts, in posterior
-standard deviations. Rows are written to Parquet once, in a folder that is kept (`--folder`).
+memory of a fit; "without files" leaves out pages of mapped files, which can be taken back.
+`storage` is how far float32 covariates move what a model predicts, in posterior standard
+deviations. Rows are written to Parquet once, in a folder that is kept (`--folder`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import resource
 import tempfile
 import warnings
 from pathlib import Path
+from threading import Event, Thread
 from time import perf_counter, process_time
 
 import numpy as np
@@ -61,6 +64,20 @@ def written(folder: Path, n_rows: int, n_columns: int, n_classes: int) -> Path:
 def peak() -> float:
     """GB that this process has used at most."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+class Watch(Thread):
+    """Looks at the memory of this process that no file has, ten times a second."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.peak, self.over = 0.0, Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            for line in Path("/proc/self/status").read_text().splitlines():
+                if line.startswith("RssAnon:"):
+                    self.peak = max(self.peak, int(line.split()[1]) / 2**20)
 
 
 def worker_peak(client) -> float:
@@ -168,6 +185,13 @@ def fit(arguments) -> None:
         path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
         settings = {"random_state": 1, "progress": arguments.progress, "n_jobs": arguments.jobs}
         kind = StickRobitClassifier if arguments.model == "robit" else StickLogisticClassifier
+        settings |= {
+            name: value
+            for name in ("n_chains", "n_warmup", "n_draws")
+            if (value := getattr(arguments, name)) is not None
+        }
+        if arguments.fixed:
+            settings["order"] = np.arange(arguments.classes)
         if arguments.goal:
             settings |= {"until": {"rhat": 1.01, "ess": 400}, "n_draws": 1000}
         with ExitStack() as stack:
@@ -187,7 +211,9 @@ def fit(arguments) -> None:
             if arguments.storage != "float64":
                 device = "cuda" if arguments.engine == "cuda" else "cpu"
                 engine = RowBlocks(storage=arguments.storage, client=client, device=device)
-            began = perf_counter()
+            watch = Watch()
+            watch.start()
+            began, worked = perf_counter(), process_time()
             rows = (path, "y")
             if engine == "cpu":
                 frame = pd.read_parquet(path)
@@ -197,17 +223,20 @@ def fit(arguments) -> None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 model.fit(*rows)
-            seconds = perf_counter() - began
+            seconds, worked = perf_counter() - began, process_time() - worked
+            watch.over.set()
             seen, draws = model.diagnostics_, model.draws_
-            memory = f"{peak():.2f} GB here"
+            memory = f"{peak():.2f} GB here, {watch.peak:.2f} without files"
             if client is not None:
                 memory += f", {worker_peak(client):.2f} GB in a worker"
+                worked += sum(client.run(process_time).values())
         counted = {name: int(values.sum()) for name, values in draws.statistics.items()}
         accepted = counted.get("refresh_accepted", 0) / max(1, counted.get("refresh_proposed", 0))
         print(
             f"{arguments.model}, {n_rows} rows, {arguments.engine}: {seconds:.1f} s, "
-            f"{draws.n_draws} draws of {draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, "
-            f"effective {seen.worst_ess:.0f}, {accepted:.0%} of proposals accepted, {memory}",
+            f"{worked:.1f} s of processor time, {draws.n_draws} draws of "
+            f"{draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, effective {seen.worst_ess:.0f}, "
+            f"{accepted:.0%} of proposals accepted, {memory}",
             flush=True,
         )
 
@@ -250,6 +279,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="threads")
     parser.add_argument("--storage", default="float64", choices=["float64", "float32"])
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
+    parser.add_argument("--chains", type=int, dest="n_chains", help="a direction")
+    parser.add_argument("--warmup", type=int, dest="n_warmup")
+    parser.add_argument("--draws", type=int, dest="n_draws")
+    parser.add_argument("--fixed", action="store_true", help="one order, not sampled")
     parser.add_argument("--goal", action="store_true", help="until R-hat 1.01 and 400 effective")
     parser.add_argument("--progress", action="store_true")
     parser.add_argument(

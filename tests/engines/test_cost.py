@@ -8,7 +8,7 @@ import pytest
 import pasb
 from pasb.binary import Logistic
 from pasb.covariates.parts import PieceRange, cut
-from pasb.engines.cluster_room import WorkerRoom, check_cluster
+from pasb.engines.cluster_room import WITHOUT_ROWS, WorkerRoom, check_cluster, fits_memory
 from pasb.engines.cost import CELL, FitCost, RunCost, products_of_sweeps
 from pasb.engines.workshop import bytes_needed
 from pasb.errors import EngineError
@@ -85,7 +85,10 @@ def parts_of(n_rows):
 def test_what_fits_on_a_cluster():
     check_cluster(ROOM, 20, parts_of(5_000_000), "float64")
     check_cluster(ROOM, 20, parts_of(10_000_000), "float32")
-    check_cluster([], 20, parts_of(2**40), "float64")  # nobody knows the limits
+    endless = [[PieceRange(0, 0, 2**40)]]
+    check_cluster([], 20, endless, "float64")  # nobody knows the limits
+    with pytest.raises(EngineError, match="a part of"):
+        check_cluster(ROOM, 20, endless, "float64")
     check_cluster([one._replace(disk=3 * GB) for one in ROOM], 20, parts_of(10**7), "float64")
 
 
@@ -107,6 +110,18 @@ def test_parts_and_partitions_that_no_worker_can_make():
     whole = [[PieceRange(0, start, start + 2**16)] for start in range(0, 2**22, 2**16)]
     with pytest.raises(EngineError, match=r"partition of 4,194,304 rows .* X.repartition"):
         check_cluster(ROOM, 20, whole, "float64")
+
+
+def test_what_stays_in_the_memory_of_workers():
+    room = [WorkerRoom(GB, 10 * GB, "a"), WorkerRoom(GB, 10 * GB, "b")]
+    most = 2 * (0.6 * GB - WITHOUT_ROWS)
+    assert fits_memory(room, int(most))
+    assert not fits_memory(room, int(most) + 1)
+    assert not fits_memory([one._replace(memory=GB // 2) for one in room], 1)
+    assert fits_memory([], 2**60)  # nobody knows the limits
+    assert fits_memory(ROOM, 2 * GB)  # no disk to put them on
+    assert not fits_memory(room, 15 * GB)
+    assert fits_memory([one._replace(host="a") for one in room], 15 * GB)  # one disk is too small
 
 
 def test_bytes_of_blocks():

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,25 @@ def expected(table):
         return model().fit(*table)
 
 
+def softplus_fit(engine, *rows):
+    """A short fit with few passes over few parts."""
+    settings = {"n_experts": 2, "n_layers": 1, "n_chains": 1, "n_warmup": 3, "n_draws": 2}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", 300)
+        patch.setattr("pasb.numerics.adaptation.FIRST_STEP", 0.3)
+        return model(engine, SoftplusClassifier, **settings).fit(*rows)
+
+
+@pytest.fixture(scope="module")
+def expected_softplus(table):
+    return softplus_fit("blocks", *table)
+
+
+def same_softplus(one, other):
+    active = [own.draws_.parameters["active"] for own in (one, other)]
+    return same(one, other) and np.array_equal(*active)
+
+
 class TestSameDraws:
     def test_wherever_the_rows_come_from(self, client, table, folder, expected):
         X, y = table
@@ -170,7 +190,7 @@ class TestSameDraws:
             with pytest.raises(ValueError, match=words):
                 fitted.predict_proba(rows, availability=availability).compute()
 
-    def test_whatever_the_number_of_workers(self, cluster, folder, expected):
+    def test_whatever_the_number_of_workers(self, cluster, folder, expected, expected_softplus):
         for n_workers in (3, 1):  # the other tests have two
             cluster.scale(n_workers)
             with distributed.Client(cluster) as client:
@@ -178,6 +198,7 @@ class TestSameDraws:
                 while len(client.scheduler_info(n_workers=-1)["workers"]) != n_workers:
                     time.sleep(0.05)
                 assert same(model(client).fit(folder, "tree"), expected)
+                assert same_softplus(softplus_fit(client, folder, "tree"), expected_softplus)
         cluster.scale(2)
 
     def test_after_workers_are_killed(self, client, folder, expected):
@@ -196,22 +217,38 @@ class TestSameDraws:
         settings = {"kind": StickRobitClassifier, "n_draws": 10, "order": ["birch", "ash", "cedar"]}
         assert same(model(client, **settings).fit(folder, "tree"), model(**settings).fit(*table))
 
-    def test_of_softplus_sticks(self, cluster, folder, table, monkeypatch):
+    def test_of_softplus_sticks(self, cluster, folder, table, expected_softplus):
         """Rows draw random numbers by their numbers in the table, whoever has them."""
-        monkeypatch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", 300)
-        monkeypatch.setattr("pasb.numerics.adaptation.FIRST_STEP", 0.3)  # fewer passes
-        settings = {"kind": SoftplusClassifier, "n_experts": 2, "n_layers": 1}
-        settings |= {"n_chains": 1, "n_warmup": 3, "n_draws": 2}
-        here = model(**settings).fit(*table)
+        frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(tree=table[1])
         with distributed.Client(cluster) as client:
             client.wait_for_workers(2)
-            there = model(client, **settings).fit(folder, "tree")
-            frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(tree=table[1])
-            again = model("dask", **settings).fit(dd.from_pandas(frame, npartitions=5), "tree")
-        for one in (there, again):
-            assert same(one, here)
-            active = one.draws_.parameters["active"]
-            assert np.array_equal(active, here.draws_.parameters["active"])
+            assert same_softplus(softplus_fit(client, folder, "tree"), expected_softplus)
+            again = softplus_fit("dask", dd.from_pandas(frame, npartitions=5), "tree")
+        assert same_softplus(again, expected_softplus)
+
+    def test_with_parts_in_files_of_workers(self, client, folder, expected, monkeypatch):
+        """As if workers had no memory for them; a worker that is lost takes its files along."""
+        monkeypatch.setattr("pasb.engines.cluster_room.WITHOUT_ROWS", 2**60)
+        seen = []
+
+        def look(info):
+            if info.chain == 0 and info.sweep == 3:
+                seen.append(sum(client.run(files_of_parts).values()))
+                os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+
+        assert same(model(client, callbacks=[look]).fit(folder, "tree"), expected)
+        (n_files,) = seen
+        assert n_files >= -(-N // SMALL)
+        for _ in range(200):  # the scheduler takes a moment to tell
+            if not sum(client.run(files_of_parts).values()):
+                break
+            time.sleep(0.05)
+        assert not sum(client.run(files_of_parts).values())
+
+
+def files_of_parts(dask_worker):
+    """How many parts a worker has in files."""
+    return len(list(Path(dask_worker.local_directory).glob("pasb-*.npy")))
 
 
 CLUSTER = """

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pasb import StickLogisticClassifier, StickRobitClassifier
+from pasb import SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
 from pasb.errors import EngineError
 
 dask = pytest.importorskip("dask", reason="the extra pasb[dask] is not installed")
@@ -58,10 +58,12 @@ def model(engine="blocks", kind=StickLogisticClassifier, **settings):
 
 
 def same(one, other):
-    return all(
-        np.array_equal(getattr(one.draws_, name), getattr(other.draws_, name))
-        for name in ("order", "log_likelihood")
-    ) and np.array_equal(one.draws_.parameters["coef"], other.draws_.parameters["coef"])
+    mine, theirs = one.draws_.parameters, other.draws_.parameters
+    return (
+        np.array_equal(one.draws_.order, other.draws_.order)
+        and np.array_equal(one.draws_.log_likelihood, other.draws_.log_likelihood)
+        and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+    )
 
 
 class Killer:
@@ -92,22 +94,30 @@ def watched(monkeypatch, killer, names=("submit", "compute")):
         monkeypatch.setattr(distributed.Client, name, call)
 
 
+SOFTPLUS = {"kind": SoftplusClassifier, "n_experts": 2, "n_layers": 1, "n_chains": 1}
+SOFTPLUS |= {"n_warmup": 3, "n_draws": 4}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [StickLogisticClassifier, StickRobitClassifier])
-def test_workers_killed_at_random_moments(folder, kind, seed, monkeypatch):
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"kind": StickRobitClassifier}, SOFTPLUS],
+    ids=["logistic", "robit", "softplus"],
+)
+def test_workers_killed_at_random_moments(folder, settings, seed, monkeypatch):
     """Ten of them, while rows are loaded and in the middle of passes."""
-    expected = model(kind=kind).fit(folder, "y")
+    expected = model(**settings).fit(folder, "y")
     with client_of_two() as client:
         counter = Killer(client, ())
         with pytest.MonkeyPatch.context() as patch:
             watched(patch, counter)
-            assert same(model(client, kind=kind).fit(folder, "y"), expected)
+            assert same(model(client, **settings).fit(folder, "y"), expected)
         rng = np.random.default_rng(seed)
         # the first two are looks at the rows and the blocks; the rest are tasks of passes
         moments = {1, 2, *rng.choice(np.arange(3, counter.n + 1), 8, replace=False).tolist()}
         killer = Killer(client, moments)
         watched(monkeypatch, killer)
-        assert same(model(client, kind=kind).fit(folder, "y"), expected)
+        assert same(model(client, **settings).fit(folder, "y"), expected)
         assert killer.killed == 10
 
 

@@ -29,3 +29,12 @@ def test_more_classes_than_whole_orders_are_drawn_of():
     fitted = model.fit(X, y)
     assert np.isfinite(fitted.draws_.log_likelihood).all()
     assert sorted(fitted.order_) == list(range(60))
+
+
+@pytest.mark.filterwarnings("ignore")  # so few draws
+def test_an_order_may_be_an_array():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    settings = {"engine": "blocks", "n_chains": 1, "n_warmup": 2, "n_draws": 4, "random_state": 0}
+    model = pasb.StickLogisticClassifier(order=np.array([2, 0, 1]), progress=False, **settings)
+    assert np.all(model.fit(X, y).draws_.order == [2, 0, 1])

@@ -119,7 +119,8 @@ class PartedFit(StickClassifier):
             n_warmup, n_draws = self._lengths()
             n_sweeps = n_chains * (n_warmup + n_draws * self.thin)
             shape = n_rows, n_columns, len(self.classes_)
-            cost.with_classes(shape, n_sweeps, workshop.n_cores, self.order == "infer").tell()
+            infers = isinstance(self.order, str) and self.order == "infer"
+            cost.with_classes(shape, n_sweeps, workshop.n_cores, infers).tell()
         phase("making blocks of rows")
         plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage, *groups)
         row_sums = workshop.sums(source, parts, plan)

@@ -155,6 +155,10 @@ class Part:
         weights = None if self.weights is None else _own(self.weights)
         return Rows(blocks, weights, _own(self.bounds), self.n_columns)
 
+    def __sizeof__(self) -> int:
+        arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
+        return sum(array.nbytes for array in arrays)  # Dask spills by what this says
+
     def kept_in(self, folder: Path, name: str) -> Part:
         """The same part with its covariates in a file, mapped into memory."""
         path = folder / f"{name}.npy"

@@ -14,6 +14,7 @@ from pasb.errors import EngineError
 COPIES = 4  # times its size that a worker needs for a part while it makes it
 COPIES_OF_PIECE = 2  # of a piece, as it was read and as float64
 FILLED = 0.6  # of a worker's memory, from where on Dask spills to disk
+WITHOUT_ROWS = 400 * 2**20  # bytes of a worker that computes and holds no part
 
 
 class WorkerRoom(NamedTuple):
@@ -45,6 +46,13 @@ def disk_room(dask_worker: Any) -> int:
     return shutil.disk_usage(dask_worker.local_directory).free
 
 
+def fits_memory(room: Sequence[WorkerRoom], n_bytes: int) -> bool:
+    """Whether parts can stay in the memory of the workers, or there is no disk to put them on."""
+    if not room or sum(_disks(room).values()) < n_bytes:
+        return True
+    return n_bytes <= sum(max(0.0, FILLED * one.memory - WITHOUT_ROWS) for one in room)
+
+
 def check_cluster(room: Sequence[WorkerRoom], n_columns: int, parts: Cut, dtype: str) -> None:
     """Refuse rows that no cluster of this size can hold, or a part or piece that no worker can."""
     if not room:
@@ -71,9 +79,7 @@ def check_cluster(room: Sequence[WorkerRoom], n_columns: int, parts: Cut, dtype:
                 f"{what} of {n_rows:,} rows takes up to {in_words(needed)} while it is made, and "
                 f"no worker may use more than {in_words(largest)}: {cure}"
             )
-    disks: dict[str, int] = defaultdict(int)
-    for one in room:
-        disks[one.host] = max(disks[one.host], one.disk)  # workers of a host share it
+    disks = _disks(room)
     memory = FILLED * sum(one.memory for one in room)
     needed = bytes_needed(sum(sizes), n_columns, dtype)
     if needed > memory + sum(disks.values()):
@@ -85,6 +91,14 @@ def check_cluster(room: Sequence[WorkerRoom], n_columns: int, parts: Cut, dtype:
             f"{in_words(sum(disks.values()))} on disk: use {more:,.0f} more workers of this "
             f"size, give them more memory{_or_float32(dtype)}"
         )
+
+
+def _disks(room: Sequence[WorkerRoom]) -> dict[str, int]:
+    """Bytes of the disk of each host, which its workers share."""
+    disks: dict[str, int] = defaultdict(int)
+    for one in room:
+        disks[one.host] = max(disks[one.host], one.disk)
+    return disks
 
 
 def _or_float32(dtype: str) -> str:

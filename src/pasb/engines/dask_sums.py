@@ -5,6 +5,9 @@ so when a worker is lost the scheduler has its parts made again elsewhere. Every
 function of a part and the requests, and sums are taken in a tree that depends on the number of
 parts alone. So the draws are the same, bit by bit, for any number of workers of one kind, and
 whatever happens to them. Requests travel as the result of a task too, once for each pass.
+
+Where the memory of the workers does not hold all parts, each keeps those that it makes in files of
+its own folder, and a task reads the one that it needs.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from pasb.covariates.dask_source import DaskPiece, DaskSource
 from pasb.covariates.free_memory import in_words
 from pasb.covariates.part_scan import Look, looked_at
 from pasb.covariates.parts import Part, PartPlan, PieceRange, Raw, gathered, prepared
+from pasb.covariates.stored_part import StoredPart
 from pasb.covariates.table_sources import ArrayPiece, TableSource
-from pasb.engines.cluster_room import WorkerRoom, check_cluster, room_of
-from pasb.engines.workshop import Cut, Workshop, first_rows
+from pasb.engines.cluster_room import WorkerRoom, check_cluster, fits_memory, room_of
+from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows, sizes_of
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
 from pasb.numerics.row_groups import NO_GROUPS, Groups
@@ -192,7 +196,10 @@ class DaskWorkshop(Workshop):
         import dask
 
         raws = self._raws(source)
-        make, shared = dask.delayed(_make, pure=True), dask.delayed(plan, pure=True)
+        n_bytes = bytes_needed(sum(sizes_of(parts)), len(source.names), plan.dtype)
+        in_files = not fits_memory(self.cluster.room(), n_bytes)
+        make = dask.delayed(_make_in_file if in_files else _make, pure=True)
+        shared = dask.delayed(plan, pure=True)
         futures = self.cluster.compute(
             [make(part, [raws[one.piece] for one in part], shared) for part in parts]
         )
@@ -228,7 +235,25 @@ def _make(part: list[PieceRange], raws: list[Raw], plan: PartPlan) -> Part:
     return prepared(gathered([PieceRange(*one) for one in part], raws), plan)
 
 
-def _bounds(part: Part) -> NDArray[np.int64]:
+def _make_in_file(part: list[PieceRange], raws: list[Raw], plan: PartPlan) -> StoredPart:
+    from distributed import get_worker
+
+    made = StoredPart(_make(part, raws, plan))
+    made.keep_in(get_worker().local_directory)
+    return made
+
+
+def _in_memory(part: Part | StoredPart) -> Part:
+    """A part, read from its file if it is kept in one."""
+    if isinstance(part, Part):
+        return part
+    from distributed import get_worker
+
+    part.keep_in(get_worker().local_directory)
+    return part.loaded()
+
+
+def _bounds(part: Part | StoredPart) -> NDArray[np.int64]:
     return part.bounds
 
 
@@ -236,9 +261,13 @@ def _asked(asked: list[Stacked], link: tuple[Any, ...]) -> tuple[list[Stacked], 
     return asked, link
 
 
-def _answer(part: Part, task: tuple[list[Stacked], tuple[Any, ...]]) -> list[Answer]:
+def _answer(part: Part | StoredPart, task: tuple[list[Stacked], tuple[Any, ...]]) -> list[Answer]:
     asked, link = task
-    return answered(part.rows(), link, asked)
+    return answered(_in_memory(part).rows(), link, asked)
+
+
+def _on_part(part: Part | StoredPart, function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(_in_memory(part), *arguments)
 
 
 def _argument(argument: Any) -> Any:
@@ -263,7 +292,8 @@ class DaskSums(RowSums):
     def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:  # noqa: D102
         self.cluster.check()
         submit = self.cluster.submit
-        tasks = [submit(function, *pair) for pair in zip(self.parts, arguments, strict=True)]
+        pairs = zip(self.parts, arguments, strict=True)
+        tasks = [submit(_on_part, part, function, argument) for part, argument in pairs]
         return self.cluster.gather(tasks)
 
     def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
@@ -276,7 +306,7 @@ class DaskSums(RowSums):
         submit = self.cluster.submit
         task = submit(_argument, argument)
         each = zip(self.parts, self.first_rows.tolist(), strict=True)
-        answers = [submit(function, part, first_row, task) for part, first_row in each]
+        answers = [submit(_on_part, part, function, first_row, task) for part, first_row in each]
         return self.cluster.result(reduced(answers, lambda some: submit(all_added, list(some))))
 
     def close(self) -> None:
