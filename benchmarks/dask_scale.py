@@ -235,8 +235,8 @@ def fit(arguments) -> None:
         print(
             f"{arguments.model}, {n_rows} rows, {arguments.engine}: {seconds:.1f} s, "
             f"{worked:.1f} s of processor time, {draws.n_draws} draws of "
-            f"{draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, effective {seen.worst_ess:.0f}, "
-            f"{accepted:.0%} of proposals accepted, {memory}",
+            f"{draws.n_chains} chains, R-hat {seen.worst_rhat:.3f}, "
+            f"effective {seen.worst_ess:.0f}, {accepted:.0%} of proposals accepted, {memory}",
             flush=True,
         )
 

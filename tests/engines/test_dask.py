@@ -18,6 +18,7 @@ from sklearn.base import clone
 import pasb
 from pasb import RowBlocks, SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
 from pasb.engines.dask_sums import _is_alive
+from pasb.engines.device import available
 from pasb.errors import EngineError
 
 dask = pytest.importorskip("dask", reason="the extra pasb[dask] is not installed")
@@ -340,6 +341,11 @@ class TestBadInput:
     def test_no_client(self, folder):
         with pytest.raises(EngineError, match="found no cluster"):
             model("dask").fit(folder, "tree")
+
+    @pytest.mark.skipif(available(), reason="workers have a GPU here")
+    def test_workers_without_a_gpu(self, client, folder):
+        with pytest.raises(EngineError, match="2 of 2 workers of the Dask cluster have no usable"):
+            model(RowBlocks(client=client, device="cuda")).fit(folder, "tree")
 
     def test_rows_of_this_process(self, client, table):
         with pytest.raises(EngineError, match="does not send rows to the workers"):

@@ -91,8 +91,6 @@ def test_what_cannot_be_done_is_refused(table, tmp_path, monkeypatch):
         RowBlocks(folder=tmp_path, client=object())
     with pytest.raises(ValueError, match="device must be one of"):
         RowBlocks(device="gpu")
-    with pytest.raises(ValueError, match="device and client do not go together"):
-        RowBlocks(device="cuda", client=object())
     if not available():
         with pytest.raises(EngineError, match="engine='cuda'"):
             model("cuda").fit(X, y)

@@ -163,10 +163,16 @@ RESUME = "With a checkpoint, the same call continues from it with the same draws
 
 
 class DaskWorkshop(Workshop):
-    """Tasks of a cluster."""
+    """Tasks of a cluster; with `device` "cuda" the GPUs of its workers take sums of requests."""
 
-    def __init__(self, client: Any):
+    def __init__(self, client: Any, device: str = "cpu"):
         self.cluster = DaskCluster(client)
+        self.answer = _answer
+        if device == "cuda":
+            from pasb.engines.dask_device import check_workers
+
+            check_workers(client)
+            self.answer = _answer_there
         self.n_cores = max(1, sum(one["nthreads"] for one in self.cluster.workers()))
 
     def lengths(self, source: TableSource) -> list[int]:  # noqa: D102
@@ -205,7 +211,7 @@ class DaskWorkshop(Workshop):
         )
         bounds = self.cluster.gather([self.cluster.submit(_bounds, part) for part in futures])
         shape = len(source.names) + 1, first_rows(parts)
-        return DaskSums(self.cluster, futures, bounds, *shape, plan.groups)
+        return DaskSums(self.cluster, futures, bounds, *shape, plan.groups, self.answer)
 
     def _raws(self, source: TableSource) -> list[Any]:
         """The rows of every piece, as delayed values."""
@@ -266,6 +272,14 @@ def _answer(part: Part | StoredPart, task: tuple[list[Stacked], tuple[Any, ...]]
     return answered(_in_memory(part).rows(), link, asked)
 
 
+def _answer_there(
+    part: Part | StoredPart, task: tuple[list[Stacked], tuple[Any, ...]]
+) -> list[Answer]:
+    from pasb.engines.dask_device import answer_there
+
+    return answer_there(part, _in_memory, task)
+
+
 def _on_part(part: Part | StoredPart, function: Callable[..., Any], *arguments: Any) -> Any:
     return function(_in_memory(part), *arguments)
 
@@ -285,9 +299,10 @@ class DaskSums(RowSums):
         n_columns: int,
         first: NDArray[np.int64],
         groups: Groups = NO_GROUPS,
+        answer: Callable[..., list[Answer]] = _answer,
     ):
         super().__init__(bounds, n_columns, first, groups)
-        self.cluster, self.parts = cluster, list(parts)
+        self.cluster, self.parts, self.answer = cluster, list(parts), answer
 
     def map(self, function: Callable[[Part, Any], Any], arguments: Sequence[Any]) -> list[Any]:  # noqa: D102
         self.cluster.check()
@@ -299,7 +314,7 @@ class DaskSums(RowSums):
     def one_pass(self, asked: list[Stacked], link: tuple[Any, ...]) -> list[Answer]:  # noqa: D102
         submit = self.cluster.submit
         task = submit(_asked, asked, link)
-        answers = [submit(_answer, part, task) for part in self.parts]
+        answers = [submit(self.answer, part, task) for part in self.parts]
         return self.cluster.result(reduced(answers, lambda some: submit(all_added, list(some))))
 
     def added_up(self, function: PartFunction, argument: Any) -> list[Any]:  # noqa: D102

@@ -32,8 +32,8 @@ class RowBlocks:
     client : distributed.Client, optional
         Keep them on the workers of this cluster.
     device : {"cpu", "cuda"}, default="cpu"
-        Where sums over rows are taken; "cuda" is an NVIDIA GPU of this machine. Blocks that its
-        memory has no room for are copied to it in every pass.
+        Where sums over rows are taken; "cuda" is an NVIDIA GPU of this machine, with `client` that
+        of each worker. Blocks that its memory has no room for are copied to it in every pass.
 
     Examples
     --------
@@ -59,8 +59,6 @@ class RowBlocks:
             raise ValueError(f"storage must be one of {STORAGES}, not {self.storage!r}")
         if self.device not in DEVICES:
             raise ValueError(f"device must be one of {DEVICES}, not {self.device!r}")
-        if self.device != "cpu" and self.client is not None:
-            raise ValueError("device and client do not go together: workers use their processors")
         if self.folder is not None and self.client is not None:
             raise ValueError("folder and client do not go together: workers keep their own blocks")
 
@@ -88,7 +86,7 @@ class RowBlocks:
 
     def workshop(self, n_jobs: int) -> Workshop:
         """Who makes blocks of a table."""
-        if self.device == "cuda":
+        if self.device == "cuda" and self.client is None:
             from pasb.engines.cuda_sums import CudaSums
 
             array_module()  # complains where there is no GPU
@@ -97,7 +95,7 @@ class RowBlocks:
             return LocalWorkshop(n_jobs, self.folder)
         from pasb.engines.dask_sums import DaskWorkshop
 
-        return DaskWorkshop(self.client)
+        return DaskWorkshop(self.client, self.device)
 
 
 def current_client() -> Any:
