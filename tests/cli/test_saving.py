@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,29 @@ def test_what_is_read_is_not_overwritten(table, tmp_path, monkeypatch):
     result = pasb_run("fit", table, "--target", "y", "--out", table, "--force", *FEW)
     assert result.exit_code == 2
     assert table.read_text() == TABLE
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_are_refused_before_the_work(table, tmp_path):
+    """A file took their place with --force, and that of /dev/null for an administrator."""
+    for name in ("m.pasb", "page.html", "p.csv", "draws.nc"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "link.pasb").symlink_to(tmp_path / "m.pasb")
+    model = tmp_path / "real.pasb"
+    fit = ["fit", table, "--target", "y", *FEW]
+    assert pasb_run(*fit, "--out", model).exit_code == 0
+    for command in (
+        [*fit, "--out", tmp_path / "m.pasb"],
+        [*fit, "--out", tmp_path / "link.pasb"],
+        [*fit, "--out", tmp_path / "new.pasb", "--report", tmp_path / "page.html"],
+        ["predict", model, table, "--out", tmp_path / "p.csv"],
+        ["report", model, "--out", tmp_path / "page.html"],
+        ["export", model, tmp_path / "draws.nc"],
+    ):
+        result = pasb_run(*command, "--force")
+        assert result.exit_code == 2, result.output
+        assert "is a device, pipe or socket, which a file must not replace" in result.stderr
+    assert (tmp_path / "m.pasb").is_fifo()
 
 
 def test_model_and_report_are_two_files(table, tmp_path, monkeypatch):

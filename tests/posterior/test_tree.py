@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -82,3 +83,11 @@ def test_a_file_that_is_no_export_is_replaced(tmp_path):
     (tmp_path / "draws.nc").write_text("text")
     write_tree(tree(2), tmp_path / "draws.nc")
     assert value_in(tmp_path / "draws.nc") == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "draws.nc")
+    with pytest.raises(OSError, match="is a device, pipe or socket"):
+        write_tree(tree(2), tmp_path / "draws.nc")
+    assert (tmp_path / "draws.nc").is_fifo()

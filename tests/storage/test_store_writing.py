@@ -97,3 +97,16 @@ def test_links_and_modes_are_kept(file, tmp_path):
     assert link.is_symlink()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert read_or_refuse(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipes_are_not_replaced(tmp_path):
+    """Nor devices, such as /dev/null for whoever may write to its folder."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(OSError, match="is a device, pipe or socket") as caught:
+            store.write(tmp_path / name, "test", META, VALUES)
+        assert caught.value.filename == str(tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]

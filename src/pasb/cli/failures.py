@@ -16,6 +16,7 @@ import typer
 
 from pasb.covariates.visible import visible
 from pasb.errors import PasbError
+from pasb.storage.whole_file import NOT_REGULAR, is_special
 
 FAILED, REFUSED, STOPPED = 1, 2, 3
 
@@ -93,6 +94,8 @@ def check_output(path: Path, force: bool) -> None:
     """Refuse, before any work is done, a path that cannot be written."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, e.g. {path / 'model.pasb'}")
+    if is_special(path):
+        raise UsageError(f"{path} {NOT_REGULAR}")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already; overwrite it with --force or choose another name")
     if not path.parent.is_dir():

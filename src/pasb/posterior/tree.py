@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from pasb import __version__
 from pasb.binary.panel_logistic import PanelLogistic
 from pasb.posterior.fitted import Fitted
 from pasb.posterior.splits import Splits
-from pasb.storage.whole_file import temporary_name
+from pasb.storage.whole_file import NOT_REGULAR, is_special, temporary_name
 
 if TYPE_CHECKING:
     import xarray
@@ -122,6 +123,8 @@ def write_tree(tree: xarray.DataTree, path: Path) -> None:
             f"writing {path.suffix} files needs {' and '.join(packages)}: pip install "
             f"{' '.join(packages)}"
         ) from None
+    if is_special(path):
+        raise FileExistsError(errno.EEXIST, NOT_REGULAR, str(path))
     if path.suffix == ".zarr":
         tree.to_zarr(path)
         return

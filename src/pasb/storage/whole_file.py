@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+NOT_REGULAR = "is a device, pipe or socket, which a file must not replace; choose another name"
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
@@ -20,6 +22,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise IsADirectoryError(errno.EISDIR, "is a folder, not a file", str(target))
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
+    if is_special(target):
+        raise FileExistsError(errno.EEXIST, NOT_REGULAR, str(path))
     temporary = target.with_name(temporary_name())
     try:
         with open(temporary, "xb") as file:
@@ -34,6 +38,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(temporary)
         raise
     sync_folder(target.parent)
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Tell whether `path` leads to something that is there and neither a file nor a folder."""
+    target = Path(os.path.realpath(path))
+    return target.exists() and not target.is_file() and not target.is_dir()
 
 
 def temporary_name() -> str:
