@@ -66,7 +66,7 @@ def test_requests_at_the_same_time(served):
     ("body", "words"),
     [
         ([], "at least one row"),
-        ([{"width": 1.0}], "row 0 has no 'height in m'"),
+        ([{"width": 1.0}], "row 1 has no 'height in m'"),
         ([{"height in m": "tall", "width": 1.0}], "valid number"),
     ],
 )

@@ -36,7 +36,7 @@ def make_app(path: str | os.PathLike[str]) -> FastAPI:
     def table(rows: Rows) -> pd.DataFrame:
         if not rows:
             raise HTTPException(422, "send at least one row")
-        for number, row in enumerate(rows):
+        for number, row in enumerate(rows, start=1):
             missing = [name for name in names if name not in row]
             if missing:
                 raise HTTPException(422, f"row {number} has no {missing[0]!r}")

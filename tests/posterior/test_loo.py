@@ -201,7 +201,7 @@ def test_likelihoods_in_the_tails():
 
 def test_refusals(logistic):
     model, X, y = logistic
-    with pytest.raises(ValueError, match="'grape' in row 0 is not a class of the model"):
+    with pytest.raises(ValueError, match="'grape' in row 1 is not a class of the model"):
         model.loo(X, np.where(np.arange(len(y)) == 0, "grape", y))
     with pytest.raises(ValueError, match="y must hold a label for each of the 60 rows"):
         model.loo(X, y[:3])

@@ -13,6 +13,7 @@ import pytest
 from numba import njit
 
 from pasb import SoftplusClassifier, StickLogisticClassifier
+from pasb.classifiers import stick_classifier
 from pasb.sampling import progress as module
 from pasb.sampling.compilation import compilation
 from pasb.sampling.progress import COMPILING, NOT_KEPT, Progress, phase
@@ -107,6 +108,22 @@ class TestLines:
         assert any(re.match(r"pasb: warm-up: \d+ of 100 sweeps", line) for line in lines)
         assert any(re.match(r"pasb: draws: \d+ of 100 sweeps", line) for line in lines)
         assert not any("nan" in line for line in lines)
+
+    @pytest.mark.usefixtures("at_once")
+    def test_the_end_has_a_name(self, capsys, monkeypatch):
+        """After the sweeps, of a run that was out of time too, it was that of the search."""
+        real = stick_classifier.advice_on
+        told = threading.Event()
+
+        def slowly(*arguments, **options):
+            told.wait(0.1)
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(stick_classifier, "advice_on", slowly)
+        fit(progress="auto", callbacks=[lambda info: told.wait(0.01) and None])
+        lines = capsys.readouterr().err.splitlines()
+        last = max(k for k, line in enumerate(lines) if " sweeps (" in line)
+        assert lines[last + 1 :] == ["pasb: checking convergence"]
 
     @pytest.mark.usefixtures("at_once")
     def test_false_says_nothing_however_long(self, capsys):

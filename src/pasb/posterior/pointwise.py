@@ -42,7 +42,7 @@ def categories_of(fitted: Fitted, y: ArrayLike, n_rows: int) -> NDArray[np.int64
     wrong = np.flatnonzero(known[places] != labels)
     if len(wrong):
         raise ValueError(
-            f"y: {labels[wrong].tolist()[0]!r} in row {wrong[0]} is not a class of the model: "
+            f"y: {labels[wrong].tolist()[0]!r} in row {wrong[0] + 1} is not a class of the model: "
             f"{', '.join(map(repr, known.tolist()[:12]))}"
         )
     return places

@@ -1,10 +1,10 @@
 """What a fit is doing: bars in a terminal, lines elsewhere, and records of ``logging``.
 
-A fit goes through named phases: choosing the prior, searching orders, warm-up, draws; and
-compiling, at whatever moment a kernel is needed for the first time. In a terminal there is one bar
-for each chain. Notebooks, scripts and logs get a line on standard error now and then, so that a
-short fit says nothing. The lines are records of the logger ``pasb``; a program that lets their
-level, INFO, through has them in its own log instead.
+A fit goes through named phases: choosing the prior, searching orders, warm-up, draws, checking
+convergence; and compiling, at whatever moment a kernel is needed for the first time. In a terminal
+there is one bar for each chain. Notebooks, scripts and logs get a line on standard error now and
+then, so that a short fit says nothing. The lines are records of the logger ``pasb``; a program
+that lets their level, INFO, through has them in its own log instead.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("pasb")
 
 FIRST_LINE, GROWTH, LAST_GAP = 5.0, 1.5, 60.0  # seconds to the first line, and between lines
+AFTER = "checking convergence"  # the phase after the last sweep
 COMPILING = (
     "compiling kernels, once after installation; `python -m pasb.precompile` does it beforehand"
 )
@@ -179,6 +180,7 @@ class Progress:
                 self._bars.close()
             elif self.asked is True:
                 self.tell()
+            self.name = AFTER  # before the chains go: another thread reads it
             self._bars, self.chains = None, []
 
     def show(self) -> None:
