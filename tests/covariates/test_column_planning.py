@@ -6,12 +6,15 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
+from pasb import datasets
 from pasb.covariates.cells import cells_of
 from pasb.covariates.column_planning import ROW_NUMBERS, Choices, Decision, decide
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
 
 N = 40
+BUNDLED = ("iris", "wine", "glass", "vehicle", "segment", "satimage")
 
 
 def decided(values, name="x", **choices):
@@ -139,6 +142,37 @@ class TestIds:
         assert isinstance(plan(rows, keep_id={"x"}), NumberPlan)
         assert plan(rng.permutation(800)[: int(800 * share)]) == LeftOut("x", "id")
 
+    @pytest.mark.parametrize("n", [15, N, 200])
+    def test_row_numbers_of_any_type_with_a_gap_or_a_mistake(self, n):
+        """pandas makes floats of integers with a gap; these told the classes, as no integers."""
+        numbers = np.arange(1.0, n + 1)
+        gap = np.where(np.arange(n) == 7, np.nan, numbers)
+        twice = np.where(np.arange(n) == 7, 7, numbers)
+        in_text = ["" if np.isnan(value) else f"{value:g}" for value in gap]
+        for values in (
+            numbers,
+            gap,
+            twice,
+            pd.array(gap, dtype="Int64"),
+            pd.array(gap, dtype="Float32"),
+            in_text,
+            [word or "-" for word in in_text],
+            np.where(np.isnan(gap), np.nan, twice),
+            np.where(np.arange(n) % 3 == 0, np.nan, numbers) if n > N else gap,
+        ):
+            assert decided(values) == Decision(LeftOut("x", "id"), remark=ROW_NUMBERS)
+            assert isinstance(plan(values, keep_id={"x"}), NumberPlan)
+            assert plan(values, "id") == LeftOut("id", "id")
+
+    def test_an_id_with_a_gap(self):
+        values = np.random.default_rng(0).permutation(10 * N)[:N].astype(float)
+        values[3] = np.nan
+        assert plan(values, "id") == LeftOut("id", "id")
+        assert plan([31.0, 72.0, np.nan, 15.0], "id") == LeftOut("id", "id")
+        assert isinstance(plan(values, "x"), NumberPlan)
+        assert isinstance(plan(values / 7, "id"), NumberPlan)
+        assert plan([np.nan, 3, 10, 3, 10], "zip").levels == ("3", "10")
+
     @pytest.mark.parametrize(
         "values",
         [
@@ -148,10 +182,41 @@ class TestIds:
             pytest.param(np.random.default_rng(0).permutation(40), id="ranks of few rows"),
             pytest.param(range(-50, 50), id="below zero"),
             pytest.param(np.sort(np.arange(200) % 70), id="sorted, but not different"),
+            pytest.param([21, 22, 22, 25, 27, 30, 33, 36, 41, 48, 52, 58], id="ages, one twice"),
+            pytest.param(np.repeat(np.arange(1990, 2020), 20), id="years, sorted"),
+            pytest.param(np.arange(300) * 1.5, id="halves"),
         ],
     )
     def test_integers_that_stay_numbers(self, values):
         assert isinstance(plan(list(values)), NumberPlan)
+        assert isinstance(plan([float(value) for value in values]), NumberPlan)
+        assert isinstance(plan([None, *values]), NumberPlan)
+
+    @pytest.mark.parametrize("ordered", [False, True])
+    def test_measurements_in_whole_units_stay_numbers(self, ordered, seed):
+        """Minutes, pieces, scores: some repeat, and more so where they are not evenly spread.
+
+        No level: that fewer than three of a hundred repeat has a probability of 1e-8.
+        """
+        rng = np.random.default_rng(seed)
+        for n in (100, 1000):
+            for values in (
+                rng.integers(1, 2 * n, n),
+                rng.poisson(n, n),
+                np.floor(rng.exponential(n / 2, n)),
+                np.floor(np.abs(rng.normal(0, n, n))),
+            ):
+                shown = np.sort(values) if ordered else values
+                assert isinstance(plan(shown.astype(float)), NumberPlan)
+
+    def test_covariates_of_real_tables_stay(self):
+        """In their order, sorted, and of every third row."""
+        tables = [datasets.load(name).X for name in BUNDLED]
+        tables += [load().data for load in (load_breast_cancer, load_diabetes, load_digits)]
+        for table in tables:
+            for values in np.asarray(table, dtype=float).T:
+                for some in (values, np.sort(values), values[::3]):
+                    assert plan(some).kind != "left out" or np.ptp(some) == 0
 
     def test_by_name(self):
         values = np.random.default_rng(0).permutation(10 * N)[:N]

@@ -269,12 +269,21 @@ class TestFiles:
         assert not TableEncoder().fit(messy()).is_trivial
 
 
-def test_row_numbers_do_not_leak_into_folds():
+@pytest.mark.parametrize("kind", ["int64", "float64", "gap", "Int64", "text", "twice"])
+def test_row_numbers_do_not_leak_into_folds(kind):
     """Classes in blocks, as files have them: with its number, a row is classified at once."""
     from sklearn.model_selection import cross_val_score
 
     n = 120
-    table = pd.DataFrame({"serial": np.arange(1, n + 1), "noise": np.arange(n) * 7919 % 101 / 3})
+    serial = pd.Series(np.arange(1.0, n + 1))
+    if kind == "twice":
+        serial[40] = 40.0
+    elif kind != "float64" and kind != "int64":
+        serial[40] = np.nan
+    if kind == "text":
+        serial = serial.map(lambda value: "" if np.isnan(value) else f"{value:g}")
+    serial = serial.astype(kind) if kind in ("int64", "Int64") else serial
+    table = pd.DataFrame({"serial": serial, "noise": np.arange(n) * 7919 % 101 / 3})
     y = np.repeat(["a", "b", "c"], n // 3)
     for folds in (3, 5):
         pipe = make_pipeline(TableEncoder(), DecisionTreeClassifier(random_state=0))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import pdtr
 
 from pasb.covariates.cells import GAPS_OF_NUMBERS, Cells
 from pasb.covariates.column_plans import (
@@ -41,6 +42,7 @@ NEARLY_ALL = 0.9
 FEW_ROWS = 10  # too few to tell whether values repeat
 MANY_ROWS = 50  # of which different integers in a narrow range are not different by chance
 NARROW = 4  # the range of row numbers, for every row that is left of their table
+REPEATED, RARE = 0.02, 0.01  # of row numbers that occur twice: their share, and its chance
 FEW_INTEGERS, ROW_NUMBERS = "few integers", "row numbers"  # remarks
 SEVERAL = 10  # so few integers may be codes
 _IDS = re.compile(
@@ -111,37 +113,47 @@ def _of_numbers(name: str, cells: Cells, choices: Choices, reading: str = "point
     """A column of numbers that nothing was said about."""
     values = column_numbers(cells, reading)[0]
     values = values[~np.isnan(values)]
-    integers = cells.is_integer or cells.kind == "word"
-    integers = integers and bool(np.all(values == np.floor(values)))
+    # of any type: with a gap, pandas makes floats of integers
+    whole = bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
     distinct = len(np.unique(values))
-    if integers and name not in choices.keep_id:
+    if whole and name not in choices.keep_id:
         named = _IDS.fullmatch(name) is not None
+        filled = 2 * len(values) > len(cells)
         mostly = distinct > FEW_ROWS and 2 * distinct > len(values)
-        if named and (mostly or distinct == len(cells) > 1):
+        if named and (mostly or (filled and distinct == len(values) > 1)):
             return Decision(LeftOut(name, "id"))
-        if distinct == len(cells) and _are_row_numbers(values):
+        if filled and _are_row_numbers(values, distinct):
             return Decision(LeftOut(name, "id"), remark=ROW_NUMBERS)
         if distinct > 1 and (named or _CODES.fullmatch(name)):
             return _category(name, cells.as_words(), choices)
     if distinct == 1 and not cells.gaps.any() and len(cells) > 1:
         return Decision(LeftOut(name, "constant"), remark=f"always {values[0]:g}")
     decision = _numbers(name, cells, reading, choices)
+    integers = whole and (cells.is_integer or cells.kind == "word")
     if integers and 2 < distinct <= SEVERAL < len(cells) and not decision.problem:
         return decision._replace(remark=FEW_INTEGERS)
     return decision
 
 
-def _are_row_numbers(values: NDArray[np.float64]) -> bool:
-    """Whether different integers look like numbers of rows, or of those that a split left.
+def _are_row_numbers(values: NDArray[np.float64], distinct: int) -> bool:
+    """Whether integers look like numbers of rows, or of those that a split left.
 
-    They fill a good part of the range from 0. Measurements of many rows would repeat there, those
-    of few would not come in order.
+    They fill a good part of the range from 0, and hardly any occurs twice. Measurements of many
+    rows would repeat there more often, those of few would not come in order.
     """
-    n = len(values)
+    n, repeated = len(values), len(values) - distinct
     if n < FEW_ROWS or values.min() < 0 or values.max() > NARROW * n:
         return False
+    if repeated > max(1, REPEATED * n) or (repeated and _by_chance(values, repeated) > RARE):
+        return False
     steps = np.diff(values)
-    return n >= MANY_ROWS or bool(np.all(steps > 0) or np.all(steps < 0))
+    return n >= MANY_ROWS or bool(np.all(steps >= 0) or np.all(steps <= 0))
+
+
+def _by_chance(values: NDArray[np.float64], repeated: int) -> float:
+    """The probability that evenly spread integers in this range repeat so rarely, or less."""
+    pairs, places = len(values) * (len(values) - 1) / 2, values.max() - values.min() + 1
+    return float(pdtr(repeated, pairs / places))
 
 
 def _of_words(name: str, cells: Cells, choices: Choices) -> Decision:
