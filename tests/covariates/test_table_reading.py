@@ -83,6 +83,9 @@ def test_encoding(tmp_path):
         read_table(path)
     with pytest.raises(TableError, match="no encoding 'klingon'"):
         read_table(path, "klingon")
+    for other in ("utf-16", "ascii"):
+        with pytest.raises(TableError, match=f"not text in {other.upper()}; .* out for UTF-8"):
+            read_table(written(tmp_path, "größe,y\n1,a\n"), other)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +94,9 @@ def test_encoding(tmp_path):
         ("", "a.csv", "is empty"),
         ("x,y\n", "a.csv", "no rows"),
         (b"x,y\n\xff\xfe,1\n", "a.csv", "UTF-8"),
-        ("x,y\n1,2\n1,2,3,4\n", "a.csv", "cannot be read"),
-        ("x,y\n1,2,3\n4,5,6\n", "a.csv", "more cells than the header"),
+        ("x,y\n1,2\n1,2,3,4\n", "a.csv", "row 2 has 4 cells, but the header names 2 columns"),
+        ("x,y\n1,2,3\n4,5,6\n", "a.csv", r"row 1 has 3 cells, .* 2 columns \(2 such rows"),
+        ("x,y\n1,2\n1\n", "a.csv", "row 2 has 1 cell, but .* write empty cells out"),
         ("not parquet", "a.parquet", "cannot be read"),
         ("not gzip", "a.csv.gz", "cannot be read"),
         ("x", "a.xlsx", "must end in .csv"),
@@ -110,6 +114,17 @@ def test_missing_file_suggests_the_nearest(tmp_path):
     written(tmp_path, "x\n1\n", "vehicles.csv")
     with pytest.raises(TableError, match=r"no such file; did you mean 'vehicles\.csv'"):
         read_table(tmp_path / "vehicle.csv")
+
+
+def test_a_file_of_another_name_is_not_suggested(tmp_path):
+    """That both end in .csv makes no names alike."""
+    for name in ("link.csv", "inf.txt", "in"):
+        written(tmp_path, "x\n1\n", name)
+    with pytest.raises(TableError, match=r"no such file$"):
+        read_table(tmp_path / "inf.csv")
+    written(tmp_path, "x\n1\n", "info.tsv.gz")
+    with pytest.raises(TableError, match=r"did you mean 'info.tsv.gz'\?$"):
+        read_table(tmp_path / "inf.csv")
 
 
 def test_a_folder_is_not_a_table(tmp_path):

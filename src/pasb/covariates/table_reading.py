@@ -9,7 +9,6 @@ answer signals. Everything that can be wrong with a file ends in a `TableError` 
 from __future__ import annotations
 
 import codecs
-import gzip
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pasb.covariates.free_memory import VARIABLE, free_bytes, in_words, memory_limit
+from pasb.covariates.ragged_rows import open_text, refuse_ragged
 from pasb.covariates.tables import (
     ENDINGS,
     PARQUET,
@@ -25,7 +25,7 @@ from pasb.covariates.tables import (
     TableError,
     ending,
     listed,
-    nearest,
+    nearest_of,
     twice,
 )
 
@@ -57,7 +57,7 @@ def read_table(path: Path, encoding: str = "utf-8") -> pd.DataFrame:
         When the file is missing, unreadable, empty, or of another format, and when two
         columns have one name.
     """
-    with _errors(path):
+    with _errors(path, encoding):
         if ending(_there(path)) in PARQUET:
             return _read_parquet(path)
         table = _separated(path, _header(path, encoding), encoding)
@@ -81,11 +81,11 @@ def read_chunks(
     encoding : str, default="utf-8"
     """
     seen = False
-    with _errors(path):
+    with _errors(path, encoding):
         if ending(_there(path)) not in PARQUET:
             names = _header(path, encoding)
             columns = wanted(names)
-            for chunk in _separated(path, names, encoding, n_rows):
+            for chunk in _chunks(path, names, encoding, n_rows):
                 seen = seen or len(chunk) > 0
                 if len(chunk):
                     yield chunk[columns]
@@ -139,7 +139,7 @@ def need_pyarrow(path: Path) -> None:
 
 
 @contextmanager
-def _errors(path: Path) -> Iterator[None]:
+def _errors(path: Path, encoding: str) -> Iterator[None]:
     """Turn whatever readers raise into a `TableError`."""
     import pandas as pd
 
@@ -149,11 +149,10 @@ def _errors(path: Path) -> Iterator[None]:
         raise
     except pd.errors.EmptyDataError:
         raise TableError(f"{path} is empty; the first line must name the columns") from None
-    except UnicodeError as error:
-        used = getattr(error, "encoding", "UTF-8")
+    except UnicodeError:
+        others = "often latin-1 or cp1252" if _is_utf8(encoding) else "or leave it out for UTF-8"
         raise TableError(
-            f"{path} is not text in {used.upper()}; name its encoding with --encoding, often "
-            "latin-1 or cp1252"
+            f"{path} is not text in {encoding.upper()}; name its encoding with --encoding, {others}"
         ) from None
     except MemoryError:
         raise TableError(
@@ -169,8 +168,24 @@ def _there(path: Path) -> Path:
     if path.is_dir():
         raise TableError(f"{path} is a folder; give a file that ends in {listed(ENDINGS)}")
     if not path.exists():
-        raise TableError(f"{path}: no such file{nearest(path.name, _names_in(path.parent))}")
+        raise TableError(f"{path}: no such file{_nearest_file(path)}")
     return path
+
+
+def _nearest_file(path: Path) -> str:
+    """A question that suggests a table whose name is alike; that endings agree says nothing."""
+    of_stem: dict[str, str] = {}
+    for name in _names_in(path.parent):
+        if (stem := _stem(name)) != name:
+            of_stem.setdefault(stem, name)
+    stem = nearest_of(_stem(path.name), of_stem)
+    return f"; did you mean {of_stem[stem]!r}?" if stem is not None else ""
+
+
+def _stem(name: str) -> str:
+    """A name without the ending of a table."""
+    known = [end for end in ENDINGS if name.lower().endswith(end)]
+    return name[: -max(map(len, known))] if known else name
 
 
 def _header(path: Path, encoding: str) -> list[str]:
@@ -201,45 +216,74 @@ def _checked_names(path: Path, cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _separated(path: Path, names: list[str], encoding: str, n_rows: int | None = None) -> Any:
-    """The rows of a CSV file as text; in chunks if `n_rows` is given."""
+def _separated(path: Path, names: list[str], encoding: str) -> pd.DataFrame:
+    """The rows of a CSV file as text."""
     import pandas as pd
 
     options = {**_options(path, encoding), "header": 0, "names": names}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            found = pd.read_csv(path, chunksize=n_rows, **options)
-            return found if n_rows is None else _refusing_long_rows(path, found)
-    except pd.errors.ParserWarning:
-        raise TableError(f"{path}: rows have more cells than the header has names") from None
+    with _refusing_ragged(path, options), _strict():
+        table = pd.read_csv(path, **options)
+        if _may_be_short(table):
+            refuse_ragged(path, options["encoding"], options["sep"])
+        return table
 
 
-def _refusing_long_rows(path: Path, chunks: Any) -> Iterator[pd.DataFrame]:
+def _chunks(path: Path, names: list[str], encoding: str, n_rows: int) -> Iterator[pd.DataFrame]:
+    """The same, some rows at a time."""
     import pandas as pd
 
-    with chunks:
-        while True:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                try:
+    options = {**_options(path, encoding), "header": 0, "names": names}
+    looked = False
+    with _refusing_ragged(path, options):
+        with _strict():
+            chunks = pd.read_csv(path, chunksize=n_rows, **options)
+        with chunks:
+            while True:
+                with _strict():
                     chunk = next(chunks, None)
-                except pd.errors.ParserWarning:
-                    raise TableError(
-                        f"{path}: rows have more cells than the header has names"
-                    ) from None
-            if chunk is None:
-                return
-            yield chunk
+                if chunk is None:
+                    return
+                if not looked and _may_be_short(chunk):
+                    refuse_ragged(path, options["encoding"], options["sep"])
+                    looked = True
+                yield chunk
+
+
+def _may_be_short(table: pd.DataFrame) -> bool:
+    """Whether a row may have too few cells: the last ones are empty then."""
+    return table.shape[1] > 1 and bool((table.iloc[:, -1] == "").any())
+
+
+@contextmanager
+def _strict() -> Iterator[None]:
+    """Warnings of the parser as errors; no `yield` of a generator may lie in it."""
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        yield
+
+
+@contextmanager
+def _refusing_ragged(path: Path, options: dict[str, Any]) -> Iterator[None]:
+    """Say which row has more cells than the header has names."""
+    import pandas as pd
+
+    try:
+        yield
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        refuse_ragged(path, options["encoding"], options["sep"])
+        if isinstance(error, pd.errors.ParserError):
+            raise
+        raise TableError(f"{path}: rows have more cells than the header has names") from None
 
 
 def _options(path: Path, encoding: str) -> dict[str, Any]:
     kind = ending(path)
-    separator = "\t" if kind.startswith(".tsv") else _separator(path, kind, encoding)
-    marked = encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    separator = "\t" if kind.startswith(".tsv") else _separator(path, encoding)
     return {
         "sep": separator,
-        "encoding": "utf-8-sig" if marked else encoding,
+        "encoding": "utf-8-sig" if _is_utf8(encoding) else encoding,
         "index_col": False,
         "dtype": str,
         "keep_default_na": False,
@@ -247,10 +291,13 @@ def _options(path: Path, encoding: str) -> dict[str, Any]:
     }
 
 
-def _separator(path: Path, kind: str, encoding: str) -> str:
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _separator(path: Path, encoding: str) -> str:
     """Comma, unless the first line has more semicolons or tabs."""
-    opener: Any = gzip.open if kind.endswith(".gz") else open
-    with opener(path, "rt", encoding=encoding, errors="replace") as file:
+    with open_text(path, encoding, "replace") as file:
         header = file.readline(1 << 20)
     return max((",", ";", "\t"), key=header.count)
 

@@ -92,9 +92,15 @@ def need_columns(names: Sequence[str], wanted: Iterable[str], problems: Problems
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A question that suggests the nearest name, or nothing."""
+    close = nearest_of(name, known)
+    return "" if close is None else f"; did you mean {close!r}?"
+
+
+def nearest_of(name: str, known: Iterable[str]) -> str | None:
+    """The name that is most like another one, if any is."""
     lower = {other.lower(): other for other in known}
     close = difflib.get_close_matches(name.lower(), list(lower)[:2000], n=1, cutoff=0.6)
-    return f"; did you mean {lower[close[0]]!r}?" if close else ""
+    return lower[close[0]] if close else None
 
 
 def named(columns: Sequence[str]) -> str:
