@@ -224,7 +224,8 @@ GOOD = "size,y\n" + "".join(f"{k},{'ab'[k % 2]}\n" for k in range(20))
     ("text", "options", "parts"),
     [
         (GOOD, ["--drop", "sise"], ["t.csv", "no column 'sise'", "did you mean 'size'"]),
-        (GOOD, ["--categorical", "y"], ["'y' is the target, and named as a covariate"]),
+        (GOOD, ["--categorical", "y"], ["'y' is the target", "leave out --categorical 'y'"]),
+        (GOOD, ["--drop", "y"], ["'y' is the target", "leave out --drop 'y', or name another"]),
         (GOOD, ["--class-weight", "balanced", "--model", "robit"], ["--class-weight", "robit"]),
         (GOOD, ["--order", "a,c"], ["--order", "'c' is not a class"]),
         (GOOD, ["--order", "a"], ["--order", "'b' is missing"]),
@@ -254,7 +255,8 @@ def test_files_that_are_not_there_or_not_right(folder, tmp_path):
     table, model, out = folder / "iris.csv", folder / "m.pasb", tmp_path / "o.pasb"
     target = ["--target", "class", "--out"]
     refused(pasb_run("fit", tmp_path / "no.csv", *target, out), "no.csv", "no such file")
-    refused(pasb_run("fit", tmp_path, *target, out), "is a folder")
+    refused(pasb_run("fit", tmp_path, *target, out), f"Error: {str(tmp_path)!r} is a folder")
+    refused(pasb_run("predict", model, tmp_path), f"Error: {str(tmp_path)!r} is a folder")
     refused(pasb_run("fit", table, *target, tmp_path), "is a folder")
     refused(pasb_run("fit", table, *target, tmp_path / "no" / "o.pasb"), "does not exist")
     refused(pasb_run("fit", table, *target, model), "exists already", "--force")
@@ -275,9 +277,13 @@ def test_predict_names_missing_columns_and_unknown_labels(folder, iris, tmp_path
         pasb_run("predict", folder / "m.pasb", tmp_path / "less.csv"),
         "less.csv: columns 'sepal_width', 'petal_width' are missing",
     )
-    write_table(iris.assign(**{"class": "rose"}), tmp_path / "rose.csv")
+    labels = iris["class"].astype(str).where(np.arange(len(iris)) != 120, "rose")
+    write_table(iris.assign(**{"class": labels}), tmp_path / "rose.csv")
     arguments = ("predict", folder / "m.pasb", tmp_path / "rose.csv", "--target")
-    refused(pasb_run(*arguments, "class"), "'rose'", "not a class of the model")
+    found = "column 'class' holds 'rose' in row 121, which is not a class of the model"
+    refused(pasb_run(*arguments, "class"), found)
+    data = ("--data", *arguments[2:], "class", "--out", tmp_path / "r.html")
+    refused(pasb_run("report", folder / "m.pasb", *data), found)
     refused(pasb_run(*arguments, "clas"), "did you mean 'class'")
 
 

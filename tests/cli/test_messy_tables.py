@@ -368,6 +368,18 @@ class TestEscapes:
             assert not set(text) & set("\x1b\x07\u202e"), text
         assert "\\x1b" in printed[0]
 
+    def test_labels_that_differ_look_different(self, tmp_path):
+        """Rich drops the bell and its like, and both classes were called a."""
+        rows = "".join(f"{k % 7},a{['', chr(7)][k % 2]}\n" for k in range(60))
+        (tmp_path / "t.csv").write_text(f"size{chr(8)},y\n" + rows)
+        model = tmp_path / "m.pasb"
+        result = pasb_run("fit", tmp_path / "t.csv", "--target", "y", "--out", model, *FEW)
+        predicted = pasb_run("predict", model, tmp_path / "t.csv")
+        assert "a (30), a\\x07 (30)" in result.output
+        assert "size\\x08" in result.output
+        assert "a\\x07" in predicted.output
+        assert not set(result.output + predicted.output) & set("\x07\x08")
+
     def test_messages(self, tmp_path):
         result = pasb_run("fit", tmp_path / "no\x1b[2J.csv", "--target", "y", "--out", "m.pasb")
         assert "\x1b" not in result.output

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
@@ -87,8 +86,8 @@ def run(out: Path, *, quick: bool = False) -> None:
     _write(out, task, softplus, found, quick)
     _pictures(console, out, logistic, found, quick)
     console.print(
-        f"\nThe whole story is in [bold]{escape(str(out / 'report.html'))}[/bold]: open it in a "
-        f"browser.  [dim]({monotonic() - began:.0f} s in all)[/dim]"
+        f"\nThe whole story is in [bold]{printing.plain(str(out / 'report.html'))}[/bold]: open it in "
+        f"a browser.  [dim]({monotonic() - began:.0f} s in all)[/dim]"
     )
     console.print("The same for a table of your own, any CSV with a column of classes:")
     console.print(
@@ -259,7 +258,9 @@ def _pictures(console: Console, out: Path, model: Any, found: list[Contender], q
     try:
         figure = _combined(model, small, X, y, found)
     except ImportError as error:
-        console.print(f"\n[bold yellow]Note:[/bold yellow] no picture: {escape(str(error))}")
+        console.print(
+            f"\n[bold yellow]Note:[/bold yellow] no picture: {printing.plain(str(error))}"
+        )
         return
     figure.savefig(out / PICTURES[0], dpi=100)
 

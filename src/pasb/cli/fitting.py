@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 import typer
 from numpy.typing import NDArray
-from rich.markup import escape
 from sklearn.pipeline import Pipeline
 
 import pasb
@@ -160,7 +159,7 @@ def fit_table(
         ],
     )
     for text in notes:
-        console.print(escape(text))
+        console.print(printing.plain(text))
     began = monotonic()
     warned = _fit(model, X, labels[train])
     seconds = monotonic() - began
@@ -223,8 +222,8 @@ def _report(
     console.print()
     printing.grid(console, rows)
     for text in warned:
-        console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(text)}")
-    left_out, name = printing.model_report(console, model, rows=judged), escape(str(saved))
+        console.print(f"\n[bold yellow]Note:[/bold yellow] {printing.plain(text)}")
+    left_out, name = printing.model_report(console, model, rows=judged), printing.plain(str(saved))
     if left_out:
         console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
     if reason:

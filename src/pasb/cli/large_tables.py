@@ -128,7 +128,7 @@ class LargeTable:
         except TableError:
             raise
         except ValueError as error:
-            raise TableError(str(error)) from None
+            raise TableError(str(error).removeprefix("X: ")) from None
         self.n_rows = sum(self.source.lengths())
 
     def classes(self) -> NDArray:

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from rich.box import SIMPLE_HEAD
-from rich.markup import escape
 from rich.table import Table
 
 from pasb.classifiers.formula import FormulaClassifier
@@ -21,8 +20,8 @@ from pasb.cli.failures import UsageError
 from pasb.cli.formula_rows import FormulaRows
 from pasb.cli.model_parts import ModelParts, load_parts
 from pasb.cli.saving import check_writable
-from pasb.covariates.class_labels import class_labels
-from pasb.covariates.column_plans import Assumed, same_number
+from pasb.cli.true_labels import true_labels
+from pasb.covariates.column_plans import Assumed
 from pasb.covariates.encoder_file import encoder_of_numbers
 from pasb.covariates.parquet_source import is_many, parquet_files
 from pasb.covariates.table_encoder import TableEncoder
@@ -82,10 +81,12 @@ def predict_table(
             elif sum(len(frame) for frame in first) < MOST_ROWS:
                 first.append(part.frame.head(MOST_ROWS))
             if scores is not None and part.labels is not None:
-                scores.add(_means(part, model, options), _truth(part.labels, model.classes_, path))
+                before = n_rows - part.n_rows
+                truth, gaps = true_labels(part.labels, model.classes_, path, before)
+                scores.add(_means(part, model, options), np.where(gaps, "", truth))
     console = printing.console()
     if out is not None:
-        console.print(f"{n_rows:,} predictions are in [bold]{escape(str(out))}[/bold].")
+        console.print(f"{n_rows:,} predictions are in [bold]{printing.plain(str(out))}[/bold].")
     else:
         _print_first(console, model, pd.concat(first), n_rows, options.interval)
     printing.notes(console, [parts.note_of_stop(), *(f"{a.words()}." for a in assumed.values())])
@@ -164,7 +165,7 @@ def _files(path: Path) -> list[Path]:
     try:
         return [Path(file) for file in parquet_files(path)]
     except ValueError as error:
-        raise TableError(str(error)) from None
+        raise TableError(str(error).removeprefix("X: ")) from None
 
 
 def _encoded(
@@ -226,22 +227,6 @@ def _means(part: Predicted, model: Any, options: PredictOptions) -> NDArray[np.f
     return part.frame[[f"p_{label}" for label in model.classes_]].to_numpy(dtype=np.float64)
 
 
-def _truth(column: pd.Series, classes: NDArray, path: Path) -> NDArray:
-    """True labels as text, all of them classes that the model knows; "" where there is none."""
-    labels, gaps = class_labels(column)
-    known = set(classes.astype(str))
-    texts = [str(label) for label in labels.tolist()]
-    truth = np.array([text if text in known else same_number(text) for text in texts])
-    unknown = np.setdiff1d(truth[~gaps], sorted(known))
-    if len(unknown):
-        shown = ", ".join(map(str, classes[:8])) + (" ..." if len(classes) > 8 else "")
-        raise TableError(
-            f"{path}: column {column.name!r} holds {unknown[0]!r}, which is not a class of the "
-            f"model ({shown})"
-        )
-    return np.where(gaps, "", truth)
-
-
 def _print_first(
     console: Any, model: Any, frame: pd.DataFrame, n_rows: int, interval: float
 ) -> None:
@@ -252,7 +237,7 @@ def _print_first(
     table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
     table.add_column("row", justify="right")
     for name in (*ids, "prediction"):
-        table.add_column(escape(name))
+        table.add_column(printing.plain(name))
     if proba:
         table.add_column("probability", justify="right")
         if with_interval:
@@ -261,13 +246,13 @@ def _print_first(
         table.add_column("probability", justify="right")
     labels = [str(label) for label in model.classes_]
     for number, row in enumerate(frame.head(MOST_ROWS).to_dict("records"), start=1):
-        cells = [str(number), *(escape(str(row[name])) for name in (*ids, "prediction"))]
+        cells = [str(number), *(printing.plain(str(row[name])) for name in (*ids, "prediction"))]
         if proba:
             best, second = sorted(labels, key=lambda label: -row[f"p_{label}"])[:2]
             cells.append(f"{row[f'p_{best}']:.3f}")
             if with_interval:
                 cells.append(f"{row[f'p_{best}_lower']:.3f} to {row[f'p_{best}_upper']:.3f}")
-            cells += [escape(second), f"{row[f'p_{second}']:.3f}"]
+            cells += [printing.plain(second), f"{row[f'p_{second}']:.3f}"]
         table.add_row(*cells)
     console.print(table)
     shown = min(MOST_ROWS, n_rows)

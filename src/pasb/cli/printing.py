@@ -67,19 +67,27 @@ class _Cleaned:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
+def plain(text: str) -> str:
+    """Text as it is to be printed: no markup, and control characters written out.
+
+    Rich drops some of them, such as the bell, so that two labels would look the same.
+    """
+    return escape(visible(text))
+
+
 def grid(console: Console, rows: list[tuple[str, str]]) -> None:
     """Print names and values in two columns."""
     table = Table.grid(padding=(0, 3))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for name, value in rows:
-        table.add_row(name, escape(value))
+        table.add_row(name, plain(value))
     console.print(table)
 
 
 def heading(console: Console, text: str) -> None:
     """Print a bold line with space before it."""
-    console.print(f"\n[bold]{escape(text)}[/bold]")
+    console.print(f"\n[bold]{plain(text)}[/bold]")
 
 
 def class_counts(labels: NDArray) -> str:
@@ -121,7 +129,7 @@ def as_options(text: str) -> str:
 def notes(console: Console, texts: Iterable[str]) -> None:
     """Print what is worth knowing, a line for each text that is not empty."""
     for text in filter(None, texts):
-        console.print(f"[bold yellow]Note:[/bold yellow] {escape(text)}")
+        console.print(f"[bold yellow]Note:[/bold yellow] {plain(text)}")
 
 
 def note(console: Console, model: Any) -> None:
@@ -136,7 +144,7 @@ def note(console: Console, model: Any) -> None:
     else:
         order = ",".join(str(label) for label in model.order_)
         advice = advice.replace("(order=model.orders_)", f'(--order "{order}")')
-    console.print(f"\n[bold yellow]Note:[/bold yellow] {escape(advice)}")
+    console.print(f"\n[bold yellow]Note:[/bold yellow] {plain(advice)}")
 
 
 def order_tables(console: Console, model: Any) -> None:
@@ -163,7 +171,7 @@ def _order_table(console: Console, fitted: Fitted, direction: Direction) -> None
         table.add_row(
             f"{count / counts.sum():.3f}",
             f"{fitted.n_visits(order, direction)} of {n_chains}",
-            escape(fitted.order_label(order)),
+            plain(fitted.order_label(order)),
         )
     console.print(table)
     rest = len(orders) - MOST_ORDERS
@@ -203,8 +211,8 @@ def coefficient_table(
         clear = row.lower > 0 or row.upper < 0
         table.add_row(
             str(row.stick),
-            escape(str(row[1])),
-            escape(str(row.feature)),
+            plain(str(row[1])),
+            plain(str(row.feature)),
             *(_number(value) for value in (row.mean, row.sd, row.lower, row.upper)),
             style=None if clear else "dim",
         )
@@ -230,7 +238,7 @@ def expert_table(console: Console, model: Any, interval: float) -> None:
         counts = [row[name] for name in ("experts", "lower", "upper", "hyperplanes")]
         table.add_row(
             *([row["direction"]] if directed else []),
-            escape(str(row["class"])),
+            plain(str(row["class"])),
             *("" if np.isnan(count) else f"{count:.3g}" for count in counts),
             f"{row['reference']:.0%}",
         )
@@ -254,7 +262,7 @@ def model_report(
     grid(console, convergence_rows(model))
     note(console, model)
     order_tables(console, model)
-    console.print(escape(f"In words: {model.order_in_words(*rows)}"))
+    console.print(plain(f"In words: {model.order_in_words(*rows)}"))
     if hasattr(model, "active_experts"):
         expert_table(console, model, interval)
         return 0

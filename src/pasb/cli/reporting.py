@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from rich.markup import escape
 
 from pasb.cli import printing
 from pasb.cli.command_text import command_text
 from pasb.cli.failures import UsageError
 from pasb.cli.model_parts import ModelParts, load_parts
 from pasb.cli.saving import check_writable
-from pasb.covariates.class_labels import class_labels
-from pasb.covariates.column_plans import same_number
+from pasb.cli.true_labels import known_labels, true_labels
 from pasb.covariates.encoder_file import encoder_of_numbers
 from pasb.covariates.table_reading import read_table
 from pasb.covariates.tables import Problems, count, need_columns
@@ -96,7 +94,9 @@ def told_of(console: Any, report: ModelReport, out: Path) -> None:
         )
         if report.facts["data"]["seen"]:
             console.print("These look like the rows of the fit; scores on new rows are worse.")
-    console.print(f"The report is in [bold]{escape(str(out))}[/bold]: open it in a browser.")
+    console.print(
+        f"The report is in [bold]{printing.plain(str(out))}[/bold]: open it in a browser."
+    )
 
 
 def _whole(parts: ModelParts) -> Any:
@@ -130,19 +130,9 @@ def _labelled(
     problems.raise_any()
     if target is None:
         target = _target(table, used, model.classes_, path)
-    labels, gaps = class_labels(table[target])
-    texts = np.array([_known(str(label), model.classes_) for label in labels.tolist()])
+    texts, gaps = true_labels(table[target], model.classes_, path)
     if gaps.all():
         raise UsageError(f"{path}: column {target!r} holds no label")
-    wrong = sorted(set(texts[~gaps].tolist()) - {str(label) for label in model.classes_})
-    if wrong:
-        shown = ", ".join(map(str, model.classes_[:8])) + (
-            " ..." if len(model.classes_) > 8 else ""
-        )
-        raise UsageError(
-            f"{path}: column {target!r} holds {wrong[0]!r}, which is not a class of the model "
-            f"({shown})"
-        )
     rows = table[~gaps].drop(columns=target).reset_index(drop=True)
     X: Any = rows
     if parts.encoder is None:
@@ -152,10 +142,6 @@ def _labelled(
     return LabelledRows(X, texts[~gaps], np.flatnonzero(~gaps) + 1, int(gaps.sum())), target
 
 
-def _known(word: str, classes: NDArray) -> str:
-    return word if word in {str(label) for label in classes} else same_number(word)
-
-
 def _target(table: pd.DataFrame, used: set[str], classes: NDArray, path: Path) -> str:
     """The one column that holds nothing but classes of the model."""
     known = {str(label) for label in classes}
@@ -163,8 +149,8 @@ def _target(table: pd.DataFrame, used: set[str], classes: NDArray, path: Path) -
     for name in table.columns:
         if name in used:
             continue
-        labels, gaps = class_labels(table[name])
-        words = {_known(str(label), classes) for label in labels[~gaps].tolist()}
+        texts, gaps = known_labels(table[name], classes)
+        words = {text for text, gap in zip(texts, gaps.tolist(), strict=True) if not gap}
         if words and words <= known:
             found.append(str(name))
     if len(found) == 1:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 
 from pasb.cli import printing
 from pasb.cli.failures import UsageError
@@ -44,7 +43,7 @@ def summarise_file(path: Path, everything: bool, interval: float, as_json: bool)
     )
     left_out = printing.model_report(console, model, interval=interval, everything=everything)
     if left_out:
-        console.print(f"[dim]{left_out} more: pasb summary {escape(str(path))} --all[/dim]")
+        console.print(f"[dim]{left_out} more: pasb summary {printing.plain(str(path))} --all[/dim]")
 
 
 def summary_as_json(parts: ModelParts, interval: float) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def export_file(path: Path, out: Path, force: bool) -> None:
         raise UsageError(f"{out} exists already; overwrite it with --force or choose another name")
     parts, console = load_parts(path), printing.console()
     parts.classifier.export(out)
-    console.print(f"The draws are in [bold]{escape(str(out))}[/bold].")
+    console.print(f"The draws are in [bold]{printing.plain(str(out))}[/bold].")
     printing.notes(console, [parts.note_of_stop()])
 
 

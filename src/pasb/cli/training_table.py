@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,9 +53,18 @@ class ColumnOptions:
             decimal=self.decimal,
         ).set_output(transform="pandas")
 
-    def named(self) -> list[str]:
-        """All columns that options name."""
-        return [*self.categorical, *self.numeric, *self.drop, *self.keep_id]
+    def named(self) -> dict[str, Sequence[str]]:
+        """The columns that options name."""
+        return {
+            "--categorical": self.categorical,
+            "--numeric": self.numeric,
+            "--drop": self.drop,
+            "--keep-id": self.keep_id,
+        }
+
+    def naming(self, column: str) -> list[str]:
+        """The options that name a column."""
+        return [option for option, columns in self.named().items() if column in columns]
 
 
 class TrainingTable(NamedTuple):
@@ -91,9 +101,12 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
     problems, names = Problems(str(path)), list(table.columns)
     if not need_columns(names, [target], problems):
         problems.raise_any()
-    need_columns(names, dict.fromkeys(options.named()), problems)
-    if target in options.named():
-        problems.add(f"column {target!r} is the target, and named as a covariate too")
+    need_columns(names, dict.fromkeys(chain.from_iterable(options.named().values())), problems)
+    for option in options.naming(target):
+        problems.add(
+            f"column {target!r} is the target, which is learnt and is no covariate: leave out "
+            f"{option} {target!r}, or name another --target"
+        )
     problems.raise_any()
 
     labels, unlabelled = class_labels(table[target])
