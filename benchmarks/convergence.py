@@ -104,7 +104,7 @@ def one(job: dict) -> dict:
     draws = flat.reshape(kept.n_chains, kept.n_draws, *flat.shape[1:])
     figures: dict = agreement(draws, list(kept.directions))
     mean = flat.mean(axis=0)
-    gradients = int(kept.statistics.get("softplus_gradients", np.zeros(1)).sum())
+    gradients = int(kept.statistics.get("softplus_trajectory_gradients", np.zeros(1)).sum())
     return {
         "status": "done",
         "use": tables.SOURCES[job["set"]].use,

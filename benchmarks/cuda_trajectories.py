@@ -38,6 +38,7 @@ from pasb.engines.device import array_module
 from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.moves.move import State
+from pasb.moves.softplus_trajectory import STATISTICS
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import Sweeper
@@ -100,7 +101,7 @@ def agree(name: str, direction: str, n_sweeps: int = 3) -> dict[str, float]:
         sweeper.sweep(state, Keys(SEED, 0, number))
         batch.sweep(number)
         compare("sweep", state)
-    return {**worst, "gradients, moved, diverged": counted}
+    return {**worst, ", ".join(STATISTICS): counted}
 
 
 def speed(name: str, n_chains: int, n_sweeps: int = 6) -> dict[str, float]:
@@ -114,7 +115,8 @@ def speed(name: str, n_chains: int, n_sweeps: int = 6) -> dict[str, float]:
     gradients = 0
     for number in range(N_WARMUP + 1, N_WARMUP + 1 + n_sweeps):
         batch.sweep(number)
-        gradients += int(batch.path_counts[:, 0].sum())
+        column = STATISTICS.index("softplus_trajectory_gradients")
+        gradients += int(batch.path_counts[:, column].sum())
     seconds = perf_counter() - began
     return {
         "chains": n_chains,
@@ -201,8 +203,10 @@ def fit(part: tables.Part, n_rows: int = 300, **settings) -> dict[str, float]:
         "chains": kept.n_chains,
         "draws": kept.n_draws,
         "thin": kept.thin,
-        "gradients": int(kept.statistics.get("softplus_gradients", np.zeros(1)).sum()),
-        "divergences": int(kept.statistics.get("softplus_divergences", np.zeros(1)).sum()),
+        "gradients": int(kept.statistics.get("softplus_trajectory_gradients", np.zeros(1)).sum()),
+        "divergences": int(
+            kept.statistics.get("softplus_trajectory_divergences", np.zeros(1)).sum()
+        ),
         "log-likelihoods": np.round(kept.log_likelihood.mean(axis=1)).astype(int).tolist(),
     }
 

@@ -104,8 +104,9 @@ def fit(arguments) -> None:
     print(
         f"{arguments.rows} rows, {arguments.engine}: {seconds:.0f} s, warm-up until "
         f"{at[arguments.warmup] - began:.0f} s, {after:.2f} s a sweep behind it; "
-        f"{statistics['softplus_gradients'].sum() / sticks:.1f} gradients a stick and sweep, "
-        f"{statistics['softplus_moved'].sum() / sticks:.0%} accepted; "
+        f"{statistics['softplus_trajectory_gradients'].sum() / sticks:.1f} gradients a stick "
+        "and sweep, "
+        f"{statistics['softplus_trajectory_accepted'].sum() / sticks:.0%} accepted; "
         f"log-likelihoods {model.draws_.log_likelihood.mean(axis=1).round(1).tolist()}\n{seen}",
         flush=True,
     )

@@ -64,7 +64,7 @@ def measure(name: str, label: str | None, moves: str) -> dict:
                 kept = {key: state.parameters[key][None, :1] for key in model.kept}
                 own.append(np.exp(model.log_probabilities(kept, blocks)[0][0, 0, : len(truth)]))
         seconds += (thread_time() - began) / N_CHAINS
-        gradients += sweeper.tally.of("softplus_gradients")
+        gradients += sweeper.tally.of("softplus_trajectory_gradients")
         draws.append(own)
         likelihoods.append(round(total, 1))
     probabilities = np.array(draws)

@@ -90,7 +90,7 @@ def test_default_moves_are_those_of_the_cpu_and_resume(tmp_path, monkeypatch):
     here = SoftplusClassifier(**settings).fit(X, Y)
     there = SoftplusClassifier(engine="cuda", **settings).fit(X, Y)
     assert_same(here, there)
-    assert there.draws_.statistics["softplus_gradients"].min() > 0
+    assert there.draws_.statistics["softplus_trajectory_gradients"].min() > 0
     assert there.draws_.statistics.keys() == here.draws_.statistics.keys()
     for name, counts in there.draws_.statistics.items():
         np.testing.assert_array_equal(counts, here.draws_.statistics[name])

@@ -70,15 +70,17 @@ class Pair:
 def agree(problems, n_warmup=1, n_sweeps=2, **settings):
     """Sweep on both and compare all of it, sweep by sweep; what the CPU counted."""
     both = Pair(problems, n_warmup, **settings)
-    counted = np.zeros((len(problems), 3), dtype=np.int64)
+    names = softplus_trajectory.SoftplusTrajectory.statistics
+    counted = np.zeros((len(problems), len(names)), dtype=np.int64)
     for number in range(1, n_sweeps + 1):
         both.sweep(number)
         both.compare()
         counted += both.batch.path_counts
     for sweeper, own in zip(both.sweepers, counted, strict=True):
-        names = softplus_trajectory.SoftplusTrajectory.statistics
         np.testing.assert_array_equal(own, [sweeper.tally.of(name) for name in names])
-    return counted
+    return {
+        name.removeprefix("softplus_trajectory_"): counted[:, i] for i, name in enumerate(names)
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def agree(problems, n_warmup=1, n_sweeps=2, **settings):
 def test_sweeps_are_those_of_the_cpu(settings):
     """A sweep of warm-up, behind which the metric is taken again, and one with that metric."""
     counted = agree([Problem(rows_of(), model_of(**settings), fixed_order=ORDER)], step=0.6)
-    assert counted[0, 1] > 0
+    assert counted["accepted"][0] > 0
 
 
 def test_tables_of_different_widths_in_several_rounds(monkeypatch):
@@ -102,7 +104,7 @@ def test_tables_of_different_widths_in_several_rounds(monkeypatch):
         for rows in (rows_of(7, 2), rows_of(5, 1))
     ]
     counted = agree(problems, n_sweeps=1)
-    assert (counted[:, 0] > 0).all()
+    assert (counted["gradients"] > 0).all()
 
 
 def test_metrics_of_single_vectors(monkeypatch):
@@ -120,7 +122,7 @@ def test_orders_that_move_while_the_chain_settles():
 
 def test_steps_that_are_too_long_diverge_as_on_the_cpu():
     counted = agree([Problem(rows_of(), model_of(), fixed_order=ORDER)], n_sweeps=1, step=50.0)
-    assert counted[0, 2] > 0
+    assert counted["divergences"][0] > 0
 
 
 def test_chains_beyond_the_bounds_stay_where_they_are():

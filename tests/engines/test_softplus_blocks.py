@@ -76,7 +76,7 @@ def test_a_fit_is_a_fit(table, expected, tmp_path):
     assert active.max() > 100
     assert expected.active_experts()["experts"].max() <= 2
     statistics = expected.posterior_["sample_stats"]
-    assert (statistics["softplus_gradients"] > 2).all()
+    assert (statistics["softplus_trajectory_gradients"] > 2).all()
     assert (statistics["swap_proposed"] == 100).all()
     expected.save(tmp_path / "model.pasb")
     again = pasb.load(tmp_path / "model.pasb")

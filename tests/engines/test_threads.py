@@ -128,6 +128,6 @@ def test_all_chains_count_the_same_moves(monkeypatch):
     assert all(problem.annealed() is not None for problem in problems)
     monkeypatch.setattr(Problem, "annealed", forward_only)
     draws = sample(problems, Schedule(2, 2, 1, 7), ThreadEngine(1))
-    assert "annealed_proposed" not in draws.statistics
+    assert "softplus_neighbours_proposed" not in draws.statistics
     alone = sample(problems[:1], Schedule(2, 2, 1, 7), ThreadEngine(1))
-    assert "annealed_proposed" in alone.statistics
+    assert "softplus_neighbours_proposed" in alone.statistics

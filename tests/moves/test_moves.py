@@ -11,7 +11,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-import pasb.moves
+import pasb.moves.move
 from pasb import StickBreakingClassifier
 from pasb.binary import Logistic, Softplus
 from pasb.binary.binary_model import Keys
@@ -35,14 +35,15 @@ from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import FULL_EVERY, Sweeper
 
 
+def modules() -> list:
+    found = pkgutil.iter_modules(pasb.moves.__path__)
+    return [import_module(f"pasb.moves.{info.name}") for info in found]
+
+
 def every_move() -> list[type[Move]]:
-    modules = [
-        import_module(f"pasb.moves.{info.name}")
-        for info in pkgutil.iter_modules(pasb.moves.__path__)
-    ]
     return [
         kind
-        for module in modules
+        for module in modules()
         for kind in vars(module).values()
         if inspect.isclass(kind) and issubclass(kind, Move) and kind.__module__ == module.__name__
         if not inspect.isabstract(kind)
@@ -127,6 +128,37 @@ def test_the_docstring_says_what_it_does(kind):
     for word in (r"\bChanges\b", r"\binvariant\b", r"\b[Aa]pplies\b", r"\b[Cc]osts\b"):
         assert re.search(word, text), word
     assert kind.__doc__
+
+
+@moves
+def test_statistics_carry_the_name_of_the_move_and_are_in_the_docstring(kind):
+    text = inspect.getmodule(kind).__doc__
+    own = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
+    statistics = kind.statistics
+    if kind is Gibbs:
+        statistics = tuple({name for model in (Logistic(), Softplus()) for name in counted(model)})
+    assert ("Counts nothing." in " ".join(text.split())) == (statistics == ())
+    assert set(kind.steps) <= {"stretch", *(module.__name__.split(".")[-1] for module in modules())}
+    for name in statistics:
+        assert f"`{name}`" in text, name
+        begins = tuple(f"{step}_" for step in kind.steps or (own,))
+        assert name.startswith(begins), name
+
+
+def counted(model):
+    return model.sampler(Rows.of(X, Y, 3)).statistics
+
+
+def test_files_without_a_move_are_those_that_are_named():
+    """A file holds one move, or is on the list in the docstring of `pasb.moves.move`."""
+    text = pasb.moves.move.__doc__
+    without = set()
+    for module in modules():
+        held = [kind.__name__ for kind in MOVES if kind.__module__ == module.__name__]
+        assert len(held) <= 1, module.__name__
+        if not held and module is not pasb.moves.move:
+            without.add(module.__name__)
+    assert without == set(re.findall(r"^- `([a-z_.]+)`", text, flags=re.MULTILINE))
 
 
 @pytest.fixture(scope="module")

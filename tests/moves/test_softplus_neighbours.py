@@ -328,6 +328,6 @@ def test_draws_do_not_depend_on_threads_or_on_a_checkpoint(tmp_path):
             np.testing.assert_array_equal(values, other.draws_.parameters[name])
         for name, counts in whole.draws_.statistics.items():
             np.testing.assert_array_equal(counts, other.draws_.statistics[name])
-    assert whole.draws_.statistics["annealed_proposed"].sum() == 16
-    assert whole.draws_.statistics["annealed_accepted"].sum() > 0
+    assert whole.draws_.statistics["softplus_neighbours_proposed"].sum() == 16
+    assert whole.draws_.statistics["softplus_neighbours_accepted"].sum() > 0
     assert whole.draws_.statistics["rescale_accepted"].sum() > 0

@@ -285,7 +285,7 @@ def test_a_resumed_run_has_the_same_draws(tmp_path):
         np.testing.assert_array_equal(values, resumed.draws_.parameters[name])
     for name, counts in whole.draws_.statistics.items():
         np.testing.assert_array_equal(counts, resumed.draws_.statistics[name])
-    assert (whole.posterior_["sample_stats"]["softplus_gradients"] > 2).all()
+    assert (whole.posterior_["sample_stats"]["softplus_trajectory_gradients"] > 2).all()
 
 
 def test_trajectories_need_a_cpu_and_all_experts():

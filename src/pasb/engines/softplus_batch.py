@@ -28,6 +28,7 @@ from pasb.engines.device import MANY_THREADS, THREADS, to_host
 from pasb.engines.path_sizes import PathSizes, is_dense
 from pasb.engines.softplus_arrays import BatchChain, SoftplusArrays
 from pasb.engines.softplus_paths import SoftplusPaths
+from pasb.moves.softplus_trajectory import STATISTICS
 from pasb.moves.swap import swap_moves
 from pasb.orders import OrderTable
 from pasb.sticks import ABSENT, roles_of_sticks
@@ -72,8 +73,8 @@ class SoftplusBatch(SoftplusArrays):
         self.paths: SoftplusPaths | None = None
         if n_warmup is not None:
             self.paths = SoftplusPaths(self, self._path_sizes(), n_warmup)
-        # gradients, accepted trajectories and divergences of the last sweep
-        self.path_counts = np.zeros((self.n_chains, 3), dtype=np.int64)
+        # of the last sweep, as `pasb.moves.softplus_trajectory.STATISTICS` names them
+        self.path_counts = np.zeros((self.n_chains, len(STATISTICS)), dtype=np.int64)
 
     def _path_sizes(self) -> PathSizes:
         size = self.n_experts, self.n_layers

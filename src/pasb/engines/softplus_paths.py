@@ -334,8 +334,8 @@ class SoftplusPaths:
 
         Returns
         -------
-        array of shape (n_chains, 3)
-            Gradients, accepted trajectories and divergences.
+        array of shape (n_chains, 4)
+            What `pasb.moves.softplus_trajectory.STATISTICS` names.
         """
         outcome = to_host(self.batch.arrays["outcome"])
         if 0 < number <= self.n_warmup:
@@ -348,6 +348,7 @@ class SoftplusPaths:
                     adapt(record, position, acceptance, gathers, ends)
             if ends:
                 self._count_version(outcome[:, cuda_paths.GRADIENTS] > 0)
-        columns = [cuda_paths.GRADIENTS, cuda_paths.MOVED, cuda_paths.DIVERGED]
-        shape = (self.batch.n_chains, -1, len(columns))
-        return outcome[:, columns].reshape(shape).sum(axis=1).astype(np.int64)
+        columns = [cuda_paths.MOVED, cuda_paths.GRADIENTS, cuda_paths.DIVERGED]
+        counts = np.column_stack([np.ones(len(outcome)), outcome[:, columns]])
+        shape = (self.batch.n_chains, -1, counts.shape[1])
+        return counts.reshape(shape).sum(axis=1).astype(np.int64)

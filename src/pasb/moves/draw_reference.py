@@ -4,7 +4,7 @@ Changes the parameters of the last category in the order, which has no stick and
 under the exact scheme they are no part of the model, and their full conditional is a pseudo-prior
 of our choice, here the prior (Carlin and Chib 1995). So posterior times prior is left invariant,
 and swaps need no term for it. Applies to models without normal approximations. Costs no pass over
-the rows.
+the rows. Counts nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Changes the parameters of the last category in the order. The paper fits them to
 1[y_i = s] and lets them take part in the swaps without a term for that fit, so the sweep does not
 leave the posterior of the order invariant; `tests/sampling/test_sweep.py` shows by how much.
 Applies under ``scheme="paper"``, and while a chain that starts from a random order settles. Costs
-one update with all rows.
+one update with all rows. Counts nothing.
 """
 
 from __future__ import annotations

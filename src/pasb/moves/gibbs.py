@@ -4,6 +4,8 @@ Changes all parameters of the categories on sticks. Given the order the sticks a
 binary regressions (the paper's section 3.2), and each binary model derives in its own file why its
 update leaves the posterior of one of them invariant. Applies to every model. Costs one update of
 each stick, a pass over its rows at least; sticks run side by side where there are idle threads.
+Counts what the binary model counts, under its names: `stretch_proposed` and `stretch_accepted` for
+linear sticks and support vectors, nothing for others.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from pasb.sticks import Roles
 
 class Gibbs(Move):
     """The exact update of every stick."""
+
+    steps = ("stretch",)
 
     def __init__(self, sampler: BinarySampler, roles: Roles, run: TaskRunner):
         self.statistics = sampler.statistics

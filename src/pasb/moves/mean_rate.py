@@ -5,7 +5,7 @@ prior (`pasb.binary.softplus_prior`), so given the rates of the categories on st
 conditional is a gamma distribution, and drawing from it leaves the posterior invariant. Rates of
 the reference take no part: they are no part of the model, and are drawn from the prior given the
 new mean before anything else uses them. Applies to softplus models with ``rate="shared"``. Costs no
-pass over the rows.
+pass over the rows. Counts nothing.
 """
 
 from __future__ import annotations

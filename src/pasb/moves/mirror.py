@@ -4,7 +4,7 @@ Changes the end of the order. For a symmetric binary model, whose prior does not
 either, it leaves every probability as it is and is its own inverse. So it leaves the posterior
 invariant without a ratio, and is done in every other sweep on average. Applies to logistic and
 robit sticks where the order is inferred, unless a prior has a location other than zero. Costs next
-to nothing.
+to nothing. Counts `mirror_proposed` and `mirror_accepted`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ ZERO, ONE = np.int64(0), np.int64(1)  # plain ints would be compiled as constant
 class Mirror(Move):
     """The mirror image of the last stick."""
 
-    statistics = ("mirror_accepted",)
+    statistics = ("mirror_proposed", "mirror_accepted")
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         parameters = state.parameters
-        self.counted[0] += mirror(
-            state.order, parameters["coef"], parameters["precision"], tuple(keys)
-        )
+        coef, precision = parameters["coef"], parameters["precision"]
+        self.counted += 1, mirror(state.order, coef, precision, tuple(keys))
 
 
 @kernel

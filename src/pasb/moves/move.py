@@ -1,11 +1,19 @@
 """What a move is: one named step of a sweep that leaves the posterior invariant.
 
-Every file beside this one holds one move, and all have the same shape. The docstring of the
+Files beside this one hold one move each, and all have the same shape. The docstring of the
 module says what the move changes, which distribution it leaves invariant and why, when it
-applies, and what it costs. The class is made once a chain; calling it changes the state in place
-and counts what it did under the names of `statistics`, which reach
-``posterior_["sample_stats"]``. Compiled functions that do the work come first or stand in the same
-file, so that a fused sweep (`pasb.moves.whitened`) is made of the same functions.
+applies, what it costs, and what it counts. The class is made once a chain; calling it changes the
+state in place and counts what it did under the names of `statistics`, which reach
+``posterior_["sample_stats"]``. These names begin with the name of the move. The compiled functions
+that do the work are in the same file, so that a fused sweep (`pasb.moves.whitened`) is made of the
+same functions.
+
+Three files hold no move, but what several moves are made of:
+
+- `pasb.moves.independence`: independence proposals, for Refresh, Neighbours and PseudoPrior;
+- `pasb.moves.trajectory`: a trajectory of a linear stick, for Whitened;
+- `pasb.moves.asked_softplus_trajectory`: what SoftplusTrajectory does where rows are elsewhere, for
+  `pasb.sampling.asked_softplus`.
 
 Compiled code knows where a chain stands as a plain tuple,
 
@@ -50,8 +58,11 @@ def place_of(state: State, table: OrderTable) -> tuple[Any, ...]:
 class Move(ABC):
     """A step of a sweep."""
 
-    #: what it counts
+    #: what it counts; the names begin with that of the move in snake case, or with one of `steps`
     statistics: tuple[str, ...] = ()
+
+    #: names of the steps that it is made of and that count under a name of their own
+    steps: ClassVar[tuple[str, ...]] = ()
 
     #: whether it leaves the log-likelihood of the state, and the guards' counts, up to date
     evaluates: ClassVar[bool] = False

@@ -6,7 +6,7 @@ behind both; at the end of the order only one does, for the reference has no coe
 coefficients from normal approximations of the new sticks, and the ratio of an independence move
 (`pasb.moves.independence`) decides, which leaves the posterior invariant. Applies to models with
 normal approximations where the order is inferred. Costs up to two passes over all rows a proposal,
-most of which end before the first.
+most of which end before the first. Counts `neighbours_proposed` and `neighbours_accepted`.
 """
 
 from __future__ import annotations

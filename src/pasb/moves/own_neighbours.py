@@ -5,7 +5,8 @@ Changes the order, and the specific coefficients and precisions of two categorie
 given the generic coefficients (`pasb.evidences.own_designs`), and the Metropolis-Hastings ratio of
 an independence move decides, latents and precisions integrated out. So the posterior is left
 invariant. Applies to sticks with covariates of alternatives where the order is inferred. Costs up
-to two passes over all rows a proposal.
+to two passes over all rows a proposal. Counts `own_neighbours_proposed` and
+`own_neighbours_accepted`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Sums = tuple[NDArray[np.float64], NDArray[np.float64]]
 class OwnNeighbours(Move):
     """Proposals to swap neighbours, one for each pair of places a sweep on average."""
 
-    statistics = ("neighbours_proposed", "neighbours_accepted")
+    statistics = ("own_neighbours_proposed", "own_neighbours_accepted")
 
     def __init__(
         self, sampler: ChoiceSampler, designs: OwnDesigns, table: OrderTable, direction: Direction

@@ -5,7 +5,8 @@ the order table. As `pasb.moves.pseudo_prior`, with a normal approximation given
 coefficients as they are (`pasb.evidences.own_designs`). That pseudo-prior depends on generic
 coefficients, so they must be drawn as if there were no reference, and the reference after them,
 which is how a sweep does it. Posterior times pseudo-prior is left invariant. Applies to sticks with
-covariates of alternatives where the order is inferred. Costs one pass over all rows.
+covariates of alternatives where the order is inferred. Costs one pass over all rows. Counts
+nothing.
 """
 
 from __future__ import annotations

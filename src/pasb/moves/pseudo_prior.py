@@ -6,7 +6,7 @@ from the normal approximation of its one-against-the-rest regression, whose log-
 enters the swaps (Carlin and Chib 1995). So posterior times pseudo-prior is left invariant. Such
 coefficients make a swap of the reference plausible, which those from the prior hardly ever do.
 Applies to models with normal approximations where the order is inferred. Costs one pass over all
-rows.
+rows. Counts nothing.
 """
 
 from __future__ import annotations

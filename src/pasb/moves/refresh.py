@@ -4,7 +4,7 @@ Changes the coefficients and precisions of the categories on sticks. An independ
 (`pasb.moves.independence`) for one stick after the other leaves the posterior given the order
 invariant. Applies to models with normal approximations. Costs a pass over all rows for each stick;
 sticks run side by side where there are idle threads. With many sticks, some of them are chosen at
-random.
+random. Counts `refresh_proposed` and `refresh_accepted`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ that is the Metropolis ratio, and the posterior is left invariant. The full cond
 (`pasb.moves.mean_rate`) is narrow, because there are many rates, and follows them slowly; here they
 come along. The two together mix where neither does alone (interweaving: Yu and Meng 2011). Applies
 to softplus models with ``rate="shared"`` whose sticks have plans (`pasb.evidences.annealed`). Costs
-`PROPOSALS` + 1 gradients a stick.
+`PROPOSALS` + 1 gradients a stick. Counts `rescale_proposed` and `rescale_accepted`.
 """
 
 from __future__ import annotations

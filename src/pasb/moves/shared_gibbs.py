@@ -5,7 +5,7 @@ Given the latents of all sticks they are jointly normal (`pasb.binary.choice_log
 precisions given coefficients are gamma distributed, so the posterior given the order is left
 invariant. Parameters of the reference take no part but for the generic ones; where these change,
 they are drawn again before anything uses them. Applies to sticks with covariates of alternatives.
-Costs a pass over the rows of each stick.
+Costs a pass over the rows of each stick. Counts nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Changes rates and precisions of the categories on sticks, given their coefficients; the reference's
 rates, which are no part of the model, are drawn from the prior, as pseudo-prior. Gibbs steps
 (`pasb.binary.column_priors`) that leave the posterior invariant. Applies to logistic and robit
-sticks where some columns have a horseshoe. Costs no pass over the rows.
+sticks where some columns have a horseshoe. Costs no pass over the rows. Counts nothing.
 """
 
 from __future__ import annotations

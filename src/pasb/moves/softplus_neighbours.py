@@ -13,6 +13,8 @@ A swap is first tested by the estimated evidences (`pasb.evidences.annealed`), a
 only if it passes, with the ratio of the estimates taken out again (delayed acceptance: Christen and
 Fox 2005). So tables on which one order is certain cost nothing. Applies to softplus models with few
 categories, rows and coefficients. Costs some 600 gradients a path, two to four paths a swap.
+Counts `softplus_neighbours_proposed`, `softplus_neighbours_paths` and
+`softplus_neighbours_accepted`.
 """
 
 from __future__ import annotations
@@ -53,7 +55,11 @@ class SoftplusNeighbours(Move):
     run : TaskRunner
     """
 
-    statistics = ("annealed_proposed", "annealed_paths", "annealed_accepted")
+    statistics = (
+        "softplus_neighbours_proposed",
+        "softplus_neighbours_paths",
+        "softplus_neighbours_accepted",
+    )
 
     def __init__(self, sampler: SoftplusSampler, evidences: AnnealedEvidences, run: TaskRunner):
         super().__init__()

@@ -7,7 +7,9 @@ depend on the position; these are learned in the warm-up and then kept (`pasb.nu
 `pasb.binary.softplus_metric`). Precisions follow from their full conditional. Gibbs updates take
 small steps because latents and coefficients hold each other; this move has no latents. Applies to
 softplus models with ``moves="mixed"``, under the exact scheme. Costs some 20 to 100 gradients a
-stick, each a pass over its rows; sticks run side by side where there are idle threads.
+stick, each a pass over its rows; sticks run side by side where there are idle threads. Counts
+`softplus_trajectory_proposed`, `softplus_trajectory_accepted`, `softplus_trajectory_gradients` and
+`softplus_trajectory_divergences`.
 """
 
 from __future__ import annotations
@@ -58,6 +60,13 @@ LENGTH = 5.0  # mean, in whitened coordinates; lengths are uniform up to twice a
 STANDARD_LENGTH = 2.0  # the same where sticks have plans
 MOST_STEPS = 256
 MOST_ERROR = 1000.0  # in energy: a trajectory with more has diverged
+
+STATISTICS = (  # of all engines
+    "softplus_trajectory_proposed",
+    "softplus_trajectory_accepted",
+    "softplus_trajectory_gradients",
+    "softplus_trajectory_divergences",
+)
 
 
 @kernel
@@ -183,7 +192,7 @@ class SoftplusTrajectory(Move):
         and trajectories are in standard coordinates (`pasb.binary.softplus_standard`).
     """
 
-    statistics = ("softplus_gradients", "softplus_moved", "softplus_divergences")
+    statistics = STATISTICS
 
     def __init__(
         self,
@@ -259,7 +268,7 @@ class SoftplusTrajectory(Move):
             n_gradients, acceptance, moved, diverged = follow(
                 on_stick, prior, work, metric, step, keys.at(name), scratch, position
             )
-        found[:] = n_gradients, moved, diverged
+        found[:] = 1, moved, n_gradients, diverged
         if adapts and n_gradients > 0:
             gathers, ends = keys.sweep in self.gathering, keys.sweep in self.ends
             adapt(record, position, acceptance, gathers, ends)
@@ -288,7 +297,7 @@ class SoftplusTrajectory(Move):
             n_gradients, acceptance, moved = follow_standard(
                 rows, prior, work, plan.factors[-1], step, keys.at(name), scratch, position
             )
-        found[:2] = n_gradients, moved
+        found[:3] = 1, moved, n_gradients
         if n_gradients == 0:
             return
         if adapts:

@@ -5,7 +5,8 @@ with the Metropolis ratio of the likelihoods, times that of pseudo-prior over pr
 reference changes. So posterior times pseudo-prior is left invariant. By the order table
 (`pasb.orders.table`) a proposal costs O(S) whatever the number of rows, so hundreds of them are
 made in a sweep; with groups of rows (`pasb.numerics.row_groups`) it costs as much for each group
-whose category is between the two. Applies to every model where the order is inferred.
+whose category is between the two. Applies to every model where the order is inferred. Counts
+`swap_proposed` and `swap_accepted`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Changes no parameter and no order, so it leaves every distribution invariant: it brings the order
 table up to date, which the moves behind it read (`pasb.orders.table`). Applies to every model.
-Costs one pass over all rows for each category whose parameters changed.
+Costs one pass over all rows for each category whose parameters changed. Counts nothing.
 """
 
 from __future__ import annotations

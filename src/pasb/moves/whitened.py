@@ -8,7 +8,9 @@ can be are known: with a fixed order, or with few enough categories for the latt
 two passes over the rows of each stick.
 
 It is one call because a sweep of a small table takes some ten microseconds, and calls from Python
-would take as long.
+would take as long. Counts under the names of these moves: `trajectory_proposed`,
+`trajectory_accepted`, `trajectory_steps`, `stretch_proposed`, `stretch_accepted`,
+`mirror_proposed`, `mirror_accepted`, `neighbours_proposed` and `neighbours_accepted`.
 """
 
 from __future__ import annotations
@@ -45,13 +47,14 @@ STATISTICS = (
     "trajectory_steps",
     "stretch_proposed",
     "stretch_accepted",
+    "mirror_proposed",
     "mirror_accepted",
     "neighbours_proposed",
     "neighbours_accepted",
 )
 # where the kernels count them
 TRAJECTORIES, TRAJECTORIES_KEPT, STEPS_TAKEN = 0, 1, 2
-STRETCHES, STRETCHES_KEPT, MIRRORS, SWAPS, SWAPS_KEPT = 3, 4, 5, 6, 7
+STRETCHES, STRETCHES_KEPT, MIRRORS, MIRRORS_KEPT, SWAPS, SWAPS_KEPT = 3, 4, 5, 6, 7, 8
 
 # mypy: disable-error-code="call-arg"
 
@@ -71,6 +74,7 @@ class Whitened(Move):
     """
 
     statistics = STATISTICS
+    steps = ("trajectory", "stretch", "mirror", "neighbours")
     evaluates = True
 
     def __init__(
@@ -148,7 +152,7 @@ def whitened_sweep(regression, settings, place, known, cached, space, tally, key
         ``(work, scratch, proposed, pair)``: of trajectories; ``(roles, sticks, gaussian_of)`` of
         shapes (groups), (4, 3), (4); coefficients of a proposal; of stretches.
     tally : tuple
-        ``(counted, n_bounded)``, of shapes (8,) and (1,): `STATISTICS`, and the precisions of
+        ``(counted, n_bounded)``, of shapes (9,) and (1,): `STATISTICS`, and the precisions of
         sticks that are at a bound in the end.
     keys : tuple of (seed, chain, sweep)
     """
@@ -229,6 +233,7 @@ def mirror_last(place, stick_keys, cached, counted, keys):
     """The mirror image, and what is cached of it."""
     order, coef, precision, accept, reject, groups = place
     known, slope, sums, _ = cached
+    counted[MIRRORS] += 1
     if mirror(order, coef, precision, keys):
         d, c = order[-2], order[-1]
         slope[d] = -slope[c]
@@ -239,4 +244,4 @@ def mirror_last(place, stick_keys, cached, counted, keys):
         else:
             accept[d, d] = sums[d, d]
             reject[d, c] = sums[d, c]
-        counted[MIRRORS] += 1
+        counted[MIRRORS_KEPT] += 1

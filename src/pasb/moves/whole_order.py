@@ -15,6 +15,7 @@ A stick that the present order does not have takes part with a probability of it
 part for sure. So sticks of no importance cost next to nothing. Applies to logistic and robit sticks
 whose approximations are known; an order with a stick that is not known stays as it is. Costs a
 trajectory or two of every stick that takes part, and nothing where they make no other order.
+Counts `whole_order_proposed` and `whole_order_sticks_changed`.
 """
 
 from __future__ import annotations

@@ -58,9 +58,8 @@ TRAVEL_EVERY = 32  # sweeps
 TRAVEL = np.int64(32)  # a kind of move
 ZERO = np.int64(0)
 # what is counted, in this order
-PROPOSED, ACCEPTED, TRAVELLED, ARRIVED, GRADIENTS, WHOLES, CHANGED, MIRRORED, SWAPS, SWAPPED = (
-    range(10)
-)
+PROPOSED, ACCEPTED, TRAVELLED, ARRIVED, GRADIENTS, WHOLES, CHANGED = range(7)
+MIRRORS, MIRRORED, SWAPS, SWAPPED = range(7, 11)
 
 # mypy: disable-error-code="call-arg"
 
@@ -85,6 +84,7 @@ class AskedSweeps(Move):
         "trajectory_steps",
         "whole_order_proposed",
         "whole_order_sticks_changed",
+        "mirror_proposed",
         "mirror_accepted",
         "swap_proposed",
         "swap_accepted",
@@ -244,6 +244,7 @@ class AskedSweeps(Move):
 
     def _mirror(self, state: State, keys: Keys) -> None:
         coef, precision = state.parameters["coef"], state.parameters["precision"]
+        self.counted[MIRRORS] += 1
         if mirror(state.order, coef, precision, tuple(keys)):
             self.sums[state.order[-2]] = self.sums[state.order[-1]]
             self.counted[MIRRORED] += 1

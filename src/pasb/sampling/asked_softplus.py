@@ -41,6 +41,7 @@ from pasb.moves.asked_softplus_trajectory import (
 from pasb.moves.draw_reference import DrawReference
 from pasb.moves.mean_rate import MeanRate
 from pasb.moves.move import Move, State
+from pasb.moves.softplus_trajectory import STATISTICS
 from pasb.moves.swap import Swap
 from pasb.numerics.adaptation import (
     adapt,
@@ -78,7 +79,7 @@ class SoftplusSweeps(Move):
         Counts for itself.
     """
 
-    statistics = ("softplus_gradients", "softplus_moved", "softplus_divergences")
+    statistics = STATISTICS
     evaluates = True
 
     def __init__(
@@ -154,7 +155,7 @@ class SoftplusSweeps(Move):
         arrival = yield from followed(
             self.density, roles, prior, metric, step, length, keys.at(name), position
         )
-        self.counted += arrival.n_gradients, arrival.moved, arrival.diverged
+        self.counted += 1, arrival.moved, arrival.n_gradients, arrival.diverged
         if adapts and arrival.n_gradients > 0:
             gathers, ends = keys.sweep in self.gathering, keys.sweep in self.ends
             adapt(record, arrival.position, arrival.acceptance, gathers, ends)
