@@ -21,7 +21,7 @@ MOST_LINES = 400
 MOST_AT_THE_TOP = 12
 # of Numba, CuPy and scikit-learn, which have no public name for it
 OF_LIBRARIES = {"_impl_class", "_locator_classes", "_cache", "_source_stamp", "_ary"}
-OF_LIBRARIES |= {"_validate_params"}
+OF_LIBRARIES |= {"_sklearn_output_config"}
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
 
 
@@ -89,6 +89,14 @@ def test_no_private_attribute_of_another_object(path):
     defined = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     defined |= {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
     found = []
+    for node in ast.walk(tree):  # by their name in quotes
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "hasattr")):
+            continue
+        if isinstance(node.args[1], ast.Constant):
+            of, name = ast.unparse(node.args[0]), ast.literal_eval(node.args[1])
+            private = name.startswith("_") and not name.startswith("__")
+            if private and of != "self" and name not in OF_LIBRARIES:
+                found.append(f"line {node.lineno}: {of}.{name}")
     for node in attributes:
         if not node.attr.startswith("_") or node.attr.startswith("__"):
             continue

@@ -89,7 +89,7 @@ def test_every_model_of_the_command_line_is_there():
     assert set(precompile.MODELS) == {model.value for model in Model} | {"choice"}
     assert {model for model, _ in precompile.FITS} == set(precompile.MODELS)
     for model, settings in (*precompile.FITS, *precompile.PAPER):
-        precompile.classifier(model, settings)._validate_params()
+        precompile.classifier(model, settings).check_settings()
 
 
 class TestCommand:

@@ -10,27 +10,46 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.classifiers.settings import OTHER_DEFAULTS, PRIOR, RUN, WEIGHTS
+from pasb.choice import StickChoiceClassifier
+from pasb.classifiers.choice_classifier import CHOICE_RUN
+from pasb.classifiers.settings import NAMED_PRIORS, OTHER_DEFAULTS, PARTED, PRIOR, RUN, WEIGHTS
 from pasb.numerics.helpers import cores
 
-CLASSIFIERS = [
-    pasb.StickBreakingClassifier,
-    pasb.StickLogisticClassifier,
-    pasb.StickRobitClassifier,
-    pasb.StickSVMClassifier,
-    pasb.SoftplusClassifier,
-    pasb.StackedSoftplusClassifier,
+# the groups of settings that a classifier shares with others, the run last
+GROUPS = {
+    pasb.StickBreakingClassifier: (WEIGHTS, RUN),
+    pasb.StickLogisticClassifier: (WEIGHTS, PRIOR, NAMED_PRIORS, PARTED, RUN),
+    pasb.StickRobitClassifier: (PRIOR, NAMED_PRIORS, PARTED, RUN),
+    pasb.StickSVMClassifier: (WEIGHTS, RUN),
+    pasb.SoftplusClassifier: (RUN,),
+    pasb.StackedSoftplusClassifier: (RUN,),
+    StickChoiceClassifier: (PRIOR, CHOICE_RUN),
+}
+CLASSIFIERS = list(GROUPS)
+# settings of the same name that mean something else there: of another prior, of another engine
+OTHER_MEANING = {
+    pasb.StickSVMClassifier: set(PRIOR),
+    pasb.SoftplusClassifier: {*PRIOR, *PARTED},
+    pasb.StackedSoftplusClassifier: {*PRIOR, *PARTED},
+    StickChoiceClassifier: set(NAMED_PRIORS),
+}
+CASES = [
+    (kind, name, setting)
+    for kind, groups in GROUPS.items()
+    for group in groups
+    for name, setting in group.items()
 ]
-WITH_PRIOR = [pasb.StickLogisticClassifier, pasb.StickRobitClassifier]
-WITH_WEIGHTS = [
-    pasb.StickLogisticClassifier,
-    pasb.StickBreakingClassifier,
-    pasb.StickSVMClassifier,
-]
-CASES = [(kind, name, RUN[name]) for kind in CLASSIFIERS for name in RUN]
-CASES += [(kind, name, PRIOR[name]) for kind in WITH_PRIOR for name in PRIOR]
-CASES += [(kind, name, WEIGHTS[name]) for kind in WITH_WEIGHTS for name in WEIGHTS]
 IDS = [f"{kind.__name__}-{name}" for kind, name, _ in CASES]
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_no_group_is_left_out(kind):
+    """Every parameter that has the name of a shared setting is held to it."""
+    shared = {name for group in (RUN, PRIOR, NAMED_PRIORS, PARTED, WEIGHTS) for name in group}
+    held = {name for group in GROUPS[kind] for name in group}
+    parameters = set(inspect.signature(kind).parameters)
+    assert held <= parameters
+    assert (shared & parameters) - held == OTHER_MEANING.get(kind, set())
 
 
 @pytest.mark.parametrize(("kind", "name", "setting"), CASES, ids=IDS)
@@ -54,7 +73,8 @@ def test_every_parameter_is_described_and_constrained(kind):
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_settings_of_a_run_come_last_and_in_one_order(kind):
-    assert list(inspect.signature(kind).parameters)[-len(RUN) :] == list(RUN)
+    run = list(GROUPS[kind][-1])
+    assert list(inspect.signature(kind).parameters)[-len(run) :] == run
 
 
 class TestThreads:

@@ -21,7 +21,7 @@ from pasb.covariates.choice_data import ChoiceData
 from pasb.covariates.scaling import Scaling
 from pasb.numerics.lazy_rows import LazyRows, Table
 
-_RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
+CHOICE_RUN = {name: setting for name, setting in RUN.items() if name not in ("scheme", "sticks")}
 
 
 class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate):
@@ -46,7 +46,8 @@ class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate
         Shape of the gamma prior under "ard"; 2 makes the prior of a coefficient a t distribution
         with 4 degrees of freedom.
     precision_rate : "auto" or float, default="auto"
-        Rate of the gamma prior under "ard"; "auto" chooses it by empirical Bayes.
+        Rate of the gamma prior under "ard"; the scale of the t distribution is
+        ``sqrt(precision_rate / precision_shape)``. "auto" chooses it by empirical Bayes.
     prior : distribution, dict or None, default=None
         Priors of coefficients by the names of covariates, per unit of the covariate:
         ``{"price": pasb.Normal(-0.1, 0.05), "age": pasb.StudentT(3, 0, 1)}``. The name of a
@@ -56,12 +57,55 @@ class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate
     person_scale : float, default=2.0
         Where the choices have persons: scale of the half-t prior, with 4 degrees of freedom, of
         the standard deviation between persons, which every alternative has for itself.
-    n_chains, n_warmup, n_draws, thin, until, max_seconds
-        As in `StickLogisticClassifier`.
-    order : "infer", "swap" or sequence of labels, default="infer"
-        As in `StickLogisticClassifier`. Where the choices have persons it must be fixed.
-    n_swaps, scale, random_state, n_jobs, progress, checkpoint, callbacks
-        As in `StickLogisticClassifier`. A covariate of alternatives has one scale for all of them.
+    n_chains : int, default=4
+        Chains, each started from random coefficients (with two directions, this many of each).
+    n_warmup : "auto" or int, default="auto"
+        Sweeps of warm-up, which are not kept. "auto" is what the model's moves need: 1000, or 500
+        for support vector machines, or 100 for softplus models with trajectories.
+    n_draws : "auto" or int, default="auto"
+        Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
+        softplus models with trajectories. Logistic and robit chains with "auto" continue while
+        R-hat is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep
+        as many draws, `draws_.thin` sweeps apart; softplus chains at 1.05 and 100, up to 8 times.
+    thin : int, default=1
+        Sweeps from one draw to the next.
+    until : dict or None, default=None
+        Stop as soon as the draws are good enough, as in ``{"rhat": 1.01, "ess": 400}``: all that
+        `diagnostics_` looks at has an R-hat of at most the first and an effective sample size of
+        at least the second. One key is enough. `n_draws` is then the most that are drawn; how
+        many it takes depends on the seed, not on `n_jobs` or the machine.
+    max_seconds : float or None, default=None
+        Stop once `fit` has taken so many seconds, and keep the draws made so far; an error if
+        there are fewer than 10 of each chain by then. A run that is resumed gets them again.
+    order : "infer", "swap", sequence of class labels or dict, default="infer"
+        Which class sits on which stick. "infer" starts from the evidences of the orders (of all
+        of them up to 8 classes, of the best ones found by a search beyond) and moves order and
+        coefficients together; "swap" is the plain swap chain from a random order. A sequence
+        fixes the order, from the first stick to the last class (the reference); a dictionary such
+        as `orders_` of a fitted model fixes it by direction.
+    n_swaps : "auto" or int, default="auto"
+        Swaps of two classes proposed in a sweep; "auto" is 1 under "paper", else 100 or more.
+    scale : {"standard", "range", None}, default="standard"
+        How covariates are scaled inside the model: to mean 0 and variance 1, to [-1, 1] as in
+        the paper, or not at all. Coefficients are reported on the scale of `X`.
+    random_state : int, RandomState, Generator or None, default=None
+        Steers everything that is random. The same int gives the same draws, whatever `n_jobs`
+        is; a RandomState or Generator is advanced by every fit.
+    n_jobs : int or None, default=-1
+        Threads: as many chains run at the same time, and threads beyond their number help
+        within the sweeps. -1 means one for every core; None means 1, unless a
+        `joblib.parallel_config` context says otherwise.
+    progress : bool or "auto", default="auto"
+        Show progress: bars in a terminal, elsewhere lines on standard error. "auto" does so where a
+        fit takes long, True tells every phase (as ``verbose=1`` elsewhere), False none. The lines
+        are records of the logger "pasb" too.
+    checkpoint : path or None, default=None
+        Folder to save to while sampling. A run that finds its own checkpoint there resumes,
+        with the draws it would have made without the stop; with a larger `n_draws` it continues
+        beyond its end.
+    callbacks : list of callables or None, default=None
+        Called with a `pasb.sampling.chain.SweepInfo` after each sweep; a true return value stops
+        the run, keeping the draws made so far.
 
     Attributes
     ----------
@@ -81,8 +125,11 @@ class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate
     and `pasb.effects`, which then heed its availability. `pasb.choice` has shares, elasticities,
     diversion and willingness to pay.
 
+    A covariate of alternatives has one scale for all of them.
+
     Where the choices have persons (``person=`` of `ChoiceData.from_wide`), each has a normal
-    intercept for every alternative. Predictions for other persons draw theirs.
+    intercept for every alternative. The order must then be fixed. Predictions for other persons
+    draw theirs.
 
     Examples
     --------
@@ -101,7 +148,7 @@ class StickChoiceClassifier(OfChoices, Panels, ChoiceCoefficients, AutomaticRate
     """
 
     _parameter_constraints: ClassVar[dict] = constraints(
-        PRIOR, NAMED_PRIORS, _RUN, generic=[str, list, tuple], person_scale=[POSITIVE]
+        PRIOR, NAMED_PRIORS, CHOICE_RUN, generic=[str, list, tuple], person_scale=[POSITIVE]
     )
 
     scheme = "exact"

@@ -208,7 +208,7 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray]) -> StickClassifie
         for key, value in meta["parameters"].items()
     }
     model = CLASSIFIERS[meta["classifier"]](**parameters)
-    model._validate_params()
+    model.check_settings()
     model._binary_model().check()
     model.classes_ = _labels_from_json(meta["classes"])
     if meta.get("class_counts"):  # older files have none

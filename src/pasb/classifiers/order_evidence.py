@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
-from pasb.classifiers.stick_classifier import seed_from
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.checking import (
     checked_classes,
@@ -28,6 +27,7 @@ from pasb.numerics.helpers import cores, one_blas_thread
 from pasb.numerics.rows import Rows
 from pasb.orders.lattice import Lattice
 from pasb.posterior.frames import native_frame
+from pasb.sampling.fingerprint import seed_of
 from pasb.sampling.problem import MANY_COLUMNS, Problem
 
 EXACT_LIMIT = 12  # classes; S 2^(S-1) fits, 24 576 for 12
@@ -138,7 +138,7 @@ def order_evidence(
             best = lattice.best_orders(1, tied=binary.symmetric)[0]
             value = lattice.log_probability(best) + lattice.log_evidence
         else:
-            best = store.searched_order(seed_from(random_state))
+            best = store.searched_order(seed_of(random_state))
             value = sum(
                 evidence_of(store.sampler.approximate(roles, None), roles)
                 for roles in (

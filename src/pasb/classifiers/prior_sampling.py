@@ -68,7 +68,7 @@ def sampled_prior(
     twin, settings = clone(model), model.get_params(deep=False)
     quiet = {"checkpoint": None, "callbacks": None, "max_seconds": None, "progress": False}
     twin.set_params(**{name: value for name, value in quiet.items() if name in settings})
-    twin._validate_params()
+    twin.check_settings()
     with Progress(False):
         twin._prepare(X, y)
     nothing = Draws(

@@ -87,6 +87,11 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         """The directions of the chains."""
         return ("forward", "reverse") if self.direction == "both" else (self.direction,)
 
+    def check_settings(self) -> None:
+        """Raise a ValueError that names the first setting that no fit could use."""
+        cores(self.n_jobs)
+        self._validate_params()
+
     @fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -224,7 +229,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
     def _run_seed(self) -> int:
         """The seed from which everything random of this fit follows."""
         if self._seed is None:
-            self._seed = seed_from(self.random_state, self._checkpoint())
+            self._seed = seed_of(self.random_state, self._checkpoint())
         return self._seed
 
     def _callbacks(self) -> list[Callable]:
@@ -284,6 +289,7 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
             limits=Limits.of(self.until),
             checkpoint=self.checkpoint,
             ranges=dict(zip(self._feature_names(), self._ranges, strict=False)),
+            seed=self._seed,
         )
 
     def _predictor_type(self) -> type[Predictor]:
@@ -390,10 +396,3 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
 
         check_is_fitted(self, "draws_")
         save(self, Path(path))
-
-
-def seed_from(random_state: Any, checkpoint: str | os.PathLike | None = None) -> int:
-    """The seed of a run; without a random state, that of the checkpoint it resumes."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    return seed_of(random_state, checkpoint)

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pasb.classifiers.refitting import undone_by_errors
 from pasb.classifiers.settings import AT_LEAST_ONE, RUN, HasMethods, StrOptions, fit_context
-from pasb.classifiers.stick_classifier import seed_from
 from pasb.classifiers.stick_ensemble_fits import StickFits, stop_and_go_on
 from pasb.classifiers.stick_ensemble_order import OutOfFold, folds_of
 from pasb.covariates.checking import checked_classes, checked_labels, checked_order, checked_weights
 from pasb.covariates.rows_elsewhere import need_at_hand
 from pasb.numerics.helpers import cores
 from pasb.orders.known_sticks import sticks_of
+from pasb.sampling.fingerprint import seed_of
 from pasb.sticks import log_probabilities
 
 
@@ -200,7 +200,7 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             categories=categories,
             weights=weights,
             params=to_estimator,
-            seed=seed_from(self.random_state),
+            seed=seed_of(self.random_state),
             classes=self.classes_,
         )
         with Parallel(n_jobs=self.n_jobs) as parallel:

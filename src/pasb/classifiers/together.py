@@ -74,7 +74,7 @@ def _fit(fits: list[tuple]) -> None:
         if not _shares(model):
             model.fit(X, y)
             continue
-        model._validate_params()
+        model.check_settings()
         problems, schedule = model._prepare(X, y)
         batches.setdefault(_kind(model, problems[0]), []).append((model, problems, schedule))
     for batch in batches.values():
@@ -92,7 +92,7 @@ def _fit_below(fits: list[tuple]) -> None:
     stacks: dict[int, list[tuple]] = {}
     for model, X, y in fits:
         if isinstance(model, StackedSoftplusClassifier):
-            model._validate_params()
+            model.check_settings()
             stacks.setdefault(int(model.n_stacks), []).append((model, *model._begin(X, y)))
     for n_stacks, own in stacks.items():
         for number in range(1, n_stacks):

@@ -24,7 +24,6 @@ from pasb.cli.large_tables import BLOCKWISE, LargeTable, reads_in_blocks
 from pasb.cli.saving import check_writable, same_file, save_somewhere
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
-from pasb.numerics.helpers import cores
 from pasb.posterior.limits import Limits
 from pasb.report.scores import scores_of
 from pasb.sampling.fingerprint import seed_of
@@ -67,8 +66,7 @@ class Settings:
         """Refuse what is wrong with any table, before one is read."""
         model = replace(self, order="infer").classifier(np.zeros(0))
         try:
-            cores(model.n_jobs)
-            model._validate_params()
+            model.check_settings()
         except ValueError as error:
             raise UsageError(printing.as_options(str(error))) from None
 

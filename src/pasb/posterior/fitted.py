@@ -105,6 +105,8 @@ class Fitted:
         The folder of the run.
     ranges : dict
         From where to where covariates go in the rows of the fit, by name; older files know none.
+    seed : int or None
+        That of the fit; None where it is not known, as for a model from a file.
     """
 
     classes: NDArray
@@ -124,6 +126,7 @@ class Fitted:
     limits: Limits = field(default_factory=Limits)
     checkpoint: str | os.PathLike | None = None
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)
+    seed: int | None = None
 
     def predictor(self, n_draws: int | None = None) -> Predictor:
         """Probabilities from all draws, or from some, evenly spaced in every chain.

@@ -86,6 +86,6 @@ def _training(classifier: Any) -> str:
 def _seed(classifier: Any) -> int | None:
     """The seed of a fit; None where it is not known, as after a fit by a generator and a file."""
     inner = getattr(classifier, "model_", classifier)  # of a formula
-    seed = getattr(inner, "_seed", None)
+    seed = classifier.fitted_.seed
     given = getattr(inner, "random_state", None) if seed is None else seed
     return int(given) if isinstance(given, int | np.integer) else None

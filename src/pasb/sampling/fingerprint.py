@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -15,8 +16,10 @@ from pasb.sampling.problem import Problem, Schedule
 from pasb.storage.checkpoint import Checkpoint
 
 
-def seed_of(random_state, checkpoint: str | os.PathLike | None) -> int:
+def seed_of(random_state: Any, checkpoint: str | os.PathLike | None = None) -> int:
     """The seed of a run; without a random state, that of the checkpoint it resumes."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
     if random_state is None:
         stored = Checkpoint.peek(Path(checkpoint)) if checkpoint is not None else None
         if stored is not None:
