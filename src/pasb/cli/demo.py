@@ -85,9 +85,10 @@ def run(out: Path, *, quick: bool = False) -> None:
 
     _write(out, task, softplus, found, quick)
     _pictures(console, out, logistic, found, quick)
+    page = printing.plain(str(out / "report.html"))
     console.print(
-        f"\nThe whole story is in [bold]{printing.plain(str(out / 'report.html'))}[/bold]: open it in "
-        f"a browser.  [dim]({monotonic() - began:.0f} s in all)[/dim]"
+        f"\nThe whole story is in [bold]{page}[/bold]: open it in a browser.  "
+        f"[dim]({monotonic() - began:.0f} s in all)[/dim]"
     )
     console.print("The same for a table of your own, any CSV with a column of classes:")
     console.print(

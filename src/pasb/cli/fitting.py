@@ -26,6 +26,7 @@ from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.posterior.limits import Limits
 from pasb.report.scores import scores_of
+from pasb.sampling.draws import check_room
 from pasb.sampling.fingerprint import seed_of
 
 _CLASSIFIERS = {
@@ -69,6 +70,12 @@ class Settings:
             model.check_settings()
         except ValueError as error:
             raise UsageError(printing.as_options(str(error))) from None
+        n_chains = model.n_chains * len(model._directions)
+        try:
+            check_room(pasb.Logistic(), 1, 2, n_chains, model._lengths()[1])  # the least there is
+        except ValueError as error:
+            told = printing.as_options(str(error))
+            raise UsageError(f"even with two classes and no covariate, {told}") from None
 
     def classifier(self, classes: NDArray) -> Any:
         """The classifier they ask for, not fitted yet."""
@@ -278,6 +285,10 @@ def _fit(model: Any, X: Any, labels: NDArray | None) -> list[str]:
             X.fit(model) if isinstance(X, LargeTable) else model.fit(X, labels)
         except TimeBudgetError as error:
             raise TimeBudgetError(printing.as_options(str(error))) from error
+        except ValueError as error:
+            if type(error) is not ValueError:
+                raise
+            raise UsageError(printing.as_options(str(error))) from error
     seen = [str(warning.message) for warning in caught if warning.category is UserWarning]
     return list(dict.fromkeys(seen))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,16 +27,24 @@ MOST_COEFFICIENTS = 12
 MOST_ORDERS = 5
 MOST_CLASSES = 12
 
-# the advice of the classifiers, in the words of the command line
-_AS_OPTIONS = {
+# what the classifiers say, in the words of the command line
+_OPTIONS = {
     "n_warmup": "--warmup",
     "n_draws": "--draws",
     "n_chains": "--chains",
     "n_jobs": "--jobs",
     "n_experts": "--experts",
     "n_layers": "--layers",
-    "max_seconds=": "--max-seconds ",
     "max_seconds": "--max-seconds",
+    "random_state": "--seed",
+    "thin": "--thin",
+}
+_NAMED = re.compile(rf"(?<![\w-])({'|'.join(_OPTIONS)})(?:(=)(?=\d)|(?!\w))")
+_OUT_OF_RANGE = re.compile(
+    r"The '(--[a-z-]+)' parameter of \w+ must be .*?an int in the range \[(\d+), (\d+)\].* "
+    r"Got (.+) instead\."
+)
+_PHRASES = {
     "with a checkpoint": "with --checkpoint",
     ", or set a smaller stack_sweeps": "",  # no option of the command line
 }
@@ -120,10 +129,17 @@ def convergence_rows(model: Any) -> list[tuple[str, str]]:
 
 
 def as_options(text: str) -> str:
-    """What classifiers say, in the words of the command line."""
-    for name, option in _AS_OPTIONS.items():
-        text = text.replace(name, option)
-    return text
+    """What classifiers say, in the words of the command line.
+
+    Examples
+    --------
+    >>> as_options("n_draws=7 are too few (thin)")
+    '--draws 7 are too few (--thin)'
+    """
+    text = _NAMED.sub(lambda found: _OPTIONS[found[1]] + (" " if found[2] else ""), text)
+    for phrase, own in _PHRASES.items():
+        text = text.replace(phrase, own)
+    return _OUT_OF_RANGE.sub(r"\1 must lie between \2 and \3; got \4", text)
 
 
 def notes(console: Console, texts: Iterable[str]) -> None:
