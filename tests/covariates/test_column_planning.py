@@ -100,6 +100,45 @@ class TestDates:
         found = plan([f"{1 + k % 28}.{1 + k % 12}.2020" for k in range(N)])
         assert found.reading == "%d.%m.%Y"
 
+    @pytest.mark.parametrize(
+        ("words", "reading", "first"),
+        [
+            (["3/4/2021 3:15 PM", "12/31/2021 12:05 am"], "%m/%d/%Y %I:%M %p", 18690.635),
+            (["31/12/2021 11:05 PM", "3/4/2021 3:15 pm"], "%d/%m/%Y %I:%M %p", 18992.962),
+            (["3/4/2021 15:15:36", "12/31/2021 0:00:00"], "%m/%d/%Y %H:%M:%S", 18690.636),
+            (["3/4/2021 3:15:36 PM"], "%m/%d/%Y %I:%M:%S %p", 18690.636),
+            (["2021/03/04 15:15", "2021/12/31 00:00"], "%Y/%m/%d %H:%M", 18690.635),
+            (["2021-03", "2021-12", "2022-01"], "%Y-%m", 18687),
+            (["15:15", "3:06", "23:59"], "clock", 15.25),
+            (["3:15 PM", "12:00 am", "11:59 p.m."], "clock", 15.25),
+            (["07:30:36", "-", "23:00:00"], "clock", 7.51),
+        ],
+    )
+    def test_of_many_forms(self, words, reading, first):
+        found = plan([*words * 5, None])
+        assert found.reading == reading
+        column = nw.from_native(pd.Series([words[0]]), series_only=True)
+        assert found.coded(cells_of(column)).columns[0, 0] == pytest.approx(first, abs=0.001)
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["2009-10", "2010-11", "2011-12"],  # seasons
+            ["2009-10", "2012-13"],
+            ["2021-03", "2021-00"],
+            ["1021-03", "4711-12"],
+            ["3:1", "10:2"],
+            ["75:30", "80:15"],
+            ["13:00 PM", "14:00 PM"],
+        ],
+    )
+    def test_what_only_looks_like_them_is_text(self, words):
+        assert isinstance(plan(words * 5), CategoryPlan)
+
+    def test_a_mistake_among_times_is_named(self):
+        problem = decided([*(f"{k % 24}:{k % 60:02d}" for k in range(N)), "25:10"]).problem
+        assert "holds times of the day, but for 1 value: the first is '25:10' in row 41" in problem
+
     def test_a_mistake_among_dates_is_named(self):
         values = [f"2020-01-{1 + k % 28:02d}" for k in range(N)] + ["2020-02-31"]
         assert "holds dates, but for 1 value: the first is '2020-02-31' in row 41" in (

@@ -57,7 +57,7 @@ def test_a_word(word, reading, value):
 def test_every_format_reads_what_it_writes(format):
     import datetime as dt
 
-    day = dt.datetime(2021, 11, 25, 9, 30)
+    day = dt.datetime(2021, 11, 25 if "%d" in format else 1, 9, 30)
     read = read_words([day.strftime(format)], format)[0]
     assert int(read) == (day - dt.datetime(1970, 1, 1)).days
 

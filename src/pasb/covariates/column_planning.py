@@ -2,7 +2,7 @@
 
 The rules are few, and the report of a fit shows what they led to; options overrule them:
 
-- Types of a data frame count. Text is looked at: truths, numbers, dates, else categories.
+- Types of a data frame count. Text is looked at: truths, numbers, dates, times, else categories.
 - Numbers stay numbers. Those written with leading zeros, or in a column called `code`, `zip`
   or the like, are codes: categories.
 - Row numbers (of some rows of a table, too), a column of an `id`, and text that hardly repeats
@@ -33,6 +33,7 @@ from pasb.covariates.readings import (
     TRUE,
     column_numbers,
     fitting_dates,
+    fitting_times,
     number_reading,
     read_words,
 )
@@ -180,6 +181,11 @@ def _of_words(name: str, cells: Cells, choices: Choices) -> Decision:
             if bad.any():
                 return Decision(None, _strays(name, cells, bad, "dates"))
             return _numbers(name, cells, format, choices)
+        if fitting_times(words):
+            bad = column_numbers(cells, "clock")[1]
+            if bad.any():
+                return Decision(None, _strays(name, cells, bad, "times of the day"))
+            return _numbers(name, cells, "clock", choices)
     return _text(name, cells, choices)
 
 

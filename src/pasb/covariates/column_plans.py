@@ -130,7 +130,11 @@ class NumberPlan:
         if self.reading in DATES:
             return f"dates ({DATES[self.reading]})"
         base, unit = taken_apart(self.reading)
-        wanted = {"truth": "true or false", "comma": "numbers with a decimal comma"}
+        wanted = {
+            "truth": "true or false",
+            "comma": "numbers with a decimal comma",
+            "clock": "times of the day (hour:minute)",
+        }
         return wanted.get(base, "numbers") + (f" in {unit}" if unit else "")
 
     def checked(self) -> NumberPlan:

@@ -77,5 +77,9 @@ def _reading(plan: NumberPlan) -> list[str]:
     if plan.reading in DATES:
         return [DATES[plan.reading]]
     base, unit = taken_apart(plan.reading)
-    said = {"comma": ["decimal comma"], "thousands": ["commas between thousands"]}
+    said = {
+        "comma": ["decimal comma"],
+        "thousands": ["commas between thousands"],
+        "clock": ["times of the day, as hours"],
+    }
     return said.get(base, []) + ([f"in {unit}"] if unit else [])

@@ -25,6 +25,8 @@ _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]
 _LIKE_DATES = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}.*|\d{1,2}[ -][^\W\d]+[ -]\d{4}|[^\W\d]+ \d{1,2}, \d{4}"
 )
+_MONTH = re.compile(r"((?:19|20)\d{2})-(0[1-9]|1[0-2])")
+_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 
 # the formats of dates, as strptime writes them, and what people call them
 DATES = {
@@ -34,12 +36,21 @@ DATES = {
     "%d.%m.%Y %H:%M": "day.month.year hour:minute",
     "%d.%m.%Y %H:%M:%S": "day.month.year hour:minute:second",
     "%Y/%m/%d": "year/month/day",
+    "%Y/%m/%d %H:%M": "year/month/day hour:minute",
+    "%Y/%m/%d %H:%M:%S": "year/month/day hour:minute:second",
+    "%Y-%m": "year-month",
     "%m/%d/%Y": "month/day/year",
     "%d/%m/%Y": "day/month/year",
     "%m/%d/%y": "month/day/year",
     "%d/%m/%y": "day/month/year",
     "%m/%d/%Y %H:%M": "month/day/year hour:minute",
     "%d/%m/%Y %H:%M": "day/month/year hour:minute",
+    "%m/%d/%Y %H:%M:%S": "month/day/year hour:minute:second",
+    "%d/%m/%Y %H:%M:%S": "day/month/year hour:minute:second",
+    "%m/%d/%Y %I:%M %p": "month/day/year hour:minute am or pm",
+    "%d/%m/%Y %I:%M %p": "day/month/year hour:minute am or pm",
+    "%m/%d/%Y %I:%M:%S %p": "month/day/year hour:minute:second am or pm",
+    "%d/%m/%Y %I:%M:%S %p": "day/month/year hour:minute:second am or pm",
     "%d-%m-%Y": "day-month-year",
     "%d %b %Y": "day month year",
     "%d-%b-%Y": "day-month-year",
@@ -78,6 +89,22 @@ def _truths(words: Sequence[str]) -> NDArray[np.float64]:
     return np.array([value(word) for word in words], dtype=np.float64)
 
 
+def _hours(words: Sequence[str]) -> NDArray[np.float64]:
+    """Hours since midnight, of 15:30 or 3:30 pm."""
+
+    def value(word: str) -> float:
+        found = _CLOCK.fullmatch(word)
+        if not found:
+            return np.nan
+        hour, minute, second, half = found.groups()
+        if int(hour) > 23 or (half and not 1 <= int(hour) <= 12):
+            return np.nan
+        full = int(hour) if not half else int(hour) % 12 + (12 if half in "Pp" else 0)
+        return full + int(minute) / 60 + float(second or 0) / 3600
+
+    return np.array([value(word) for word in words], dtype=np.float64)
+
+
 def _days(words: Sequence[str], format: str) -> NDArray[np.float64]:
     """Days since 1970-01-01 UTC."""
     import pandas as pd
@@ -86,6 +113,8 @@ def _days(words: Sequence[str], format: str) -> NDArray[np.float64]:
     if format == "iso":
         fits = np.array([bool(_ISO.fullmatch(word)) for word in words], dtype=bool)
         format = "ISO8601"
+    elif format == "%Y-%m":
+        fits = np.array([bool(_MONTH.fullmatch(word)) for word in words], dtype=bool)
     else:
         fits = np.ones(len(words), dtype=bool)
     chosen = [word for word, fit in zip(words, fits, strict=True) if fit]
@@ -102,6 +131,7 @@ _READERS: dict[str, Callable[[Sequence[str]], NDArray[np.float64]]] = {
     "comma": _with_comma,
     "thousands": _with_thousands,
     "truth": _truths,
+    "clock": _hours,
 }
 DECIMAL = ("point", "comma", "thousands")
 UNITS = ("$", "€", "£", "¥", "%")
@@ -180,6 +210,8 @@ def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
     ([1234.5], [1.0])
     >>> read_words(["$1,234.5", "-$3"], "thousands $").tolist()
     [1234.5, -3.0]
+    >>> read_words(["15:30", "3:30 PM", "0:00"], "clock").tolist()
+    [15.5, 15.5, 0.0]
     """
     if reading in DATES:
         return _days(words, reading)
@@ -193,6 +225,8 @@ def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:
     Where several read as many, as for 03/04/2020, `day_first` decides.
     """
     some = list(words[:200])
+    if _are_months(words):
+        return "%Y-%m"
     if sum(_LIKE_DATES.fullmatch(word) is not None for word in some) < 0.9 * max(len(some), 1):
         return None  # quickly, as most text is no date
     formats = sorted(DATES, key=lambda f: f.startswith("%d/") != day_first)  # stable
@@ -205,6 +239,21 @@ def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:
         return best
     good = [f for f in formats if not np.isnan(read_words(list(words), f)).any()]
     return good[0] if good else best
+
+
+def _are_months(words: Sequence[str]) -> bool:
+    """Whether all are months such as 2021-03, and not seasons such as 2009-10 and 2010-11."""
+    found = [_MONTH.fullmatch(word) for word in words]
+    parts = [(int(one[1]), int(one[2])) for one in found if one]
+    if not parts or len(parts) < len(words):
+        return False
+    return any((year + 1) % 100 != month for year, month in parts)
+
+
+def fitting_times(words: Sequence[str]) -> bool:
+    """Whether at least nine tenths are times of the day, such as 15:30 or 3:30 PM."""
+    some = list(words[:200])
+    return float((~np.isnan(_hours(some))).mean()) >= 0.9 if some else False
 
 
 def column_numbers(cells: Cells, reading: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
