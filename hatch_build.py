@@ -1,33 +1,72 @@
-"""The README as package indexes show it: without links to files that are not there.
+"""The README and the links of the package, as package indexes show them.
 
-No public address of the repository is known, so a link to one of its files becomes its text, and
-the picture is left out.
+The environment variable PASB_ADDRESS names the public address of the repository when a release is
+built. From it follow the links of the package and those of the README to files of the repository.
+Without it there are no links, and a link of the README to a file becomes its text.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-LOCAL = r"\((?![a-z]+:)[^)]*\)"  # a target without a scheme
+VARIABLE = "PASB_ADDRESS"
+LOCAL = r"\((?P<target>(?![a-z]+:)[^)]*)\)"  # a target without a scheme
 
 
-def without_local_links(text: str) -> str:
-    """Replace what leads to files of the repository."""
-    text = re.sub(rf"^!\[[^\]]*\]{LOCAL}\n\n", "", text, flags=re.MULTILINE)
-    return re.sub(rf"\[([^\]]*)\]{LOCAL}", r"\1", text)
+def address_of(given: str) -> str:
+    """The address without a slash at its end, or nothing."""
+    address = given.strip().rstrip("/")
+    if address and not re.fullmatch(r"https://[^\s/]+(/[^\s?#]+)+", address):
+        raise ValueError(
+            f"{VARIABLE} must be the https address of the repository, without a query; got "
+            f"{given!r}"
+        )
+    return address
 
 
-class ReadmeHook(MetadataHookInterface):
-    """Sets the long description."""
+def links(address: str) -> dict[str, str]:
+    """The links of the package; none without an address."""
+    if not address:
+        return {}
+    return {
+        "Source": address,
+        "Documentation": f"{address}/tree/HEAD/docs",
+        "Changelog": f"{address}/blob/HEAD/CHANGELOG.md",
+        "Issues": f"{address}/issues",
+    }
+
+
+def with_links(text: str, address: str) -> str:
+    """Make links to files of the repository absolute; without an address, take them out."""
+    picture = rf"!\[(?P<text>[^\]]*)\]{LOCAL}"
+    link = rf"(?<!!)\[(?P<text>[^\]]*)\]{LOCAL}"
+    if not address:
+        text = re.sub(rf"^{picture}\n\n", "", text, flags=re.MULTILINE)
+        return re.sub(link, r"\g<text>", text)
+
+    def absolute(found: re.Match[str]) -> str:
+        target = found["target"]
+        page = address + target if target.startswith("#") else f"{address}/blob/HEAD/{target}"
+        return f"[{found['text']}]({page})"
+
+    text = re.sub(picture, rf"![\g<text>]({address}/raw/HEAD/\g<target>)", text)
+    return re.sub(link, absolute, text)
+
+
+class IndexHook(MetadataHookInterface):
+    """Sets the long description and the links."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Add the README to what the package says of itself."""
+        """Add what follows from the README and the address."""
+        address = address_of(os.environ.get(VARIABLE, ""))
         text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        metadata["urls"] = links(address)
         metadata["readme"] = {
             "content-type": "text/markdown",
-            "text": without_local_links(text),
+            "text": with_links(text, address),
         }

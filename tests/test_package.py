@@ -27,19 +27,29 @@ print(build.build_wheel(sys.argv[2]), build.build_sdist(sys.argv[2]))
 """
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Paths of the wheel and the source distribution."""
+def build(out, address=None):
+    """Run the build backend."""
     pytest.importorskip("hatchling", reason="the build backend comes with pip install '.[dev]'")
-    out = tmp_path_factory.mktemp("dist")
-    done = subprocess.run(
+    around = {name: value for name, value in os.environ.items() if name != "PASB_ADDRESS"}
+    return subprocess.run(
         [sys.executable, "-c", BUILD, str(ROOT), str(out)],
         capture_output=True,
         text=True,
         check=False,
+        env=around if address is None else around | {"PASB_ADDRESS": address},
     )
+
+
+def paths_of(done, out):
     assert done.returncode == 0, done.stderr
     return [out / name for name in done.stdout.split()[-2:]]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Paths of the wheel and the source distribution."""
+    out = tmp_path_factory.mktemp("dist")
+    return paths_of(build(out), out)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +69,10 @@ def sources(built):
 @pytest.fixture(scope="module")
 def described(wheel):
     """The text that an index reads."""
+    return metadata_of(wheel)
+
+
+def metadata_of(wheel):
     (name,) = [name for name in wheel.namelist() if name.endswith(".dist-info/METADATA")]
     return wheel.read(name).decode("utf-8")
 
@@ -142,3 +156,44 @@ class TestDescription:
         """There is no public one yet; when there is, it belongs here."""
         assert message_from_string(described).get_all("Project-URL") is None
         assert "urls" not in PROJECT
+
+
+class TestReleases:
+    """Built with PASB_ADDRESS, as CONTRIBUTING.md says; here one that is reserved for examples."""
+
+    ADDRESS = "https://example.org/people/pasb"
+
+    @pytest.fixture(scope="class")
+    def released(self, tmp_path_factory):
+        out = tmp_path_factory.mktemp("release")
+        with zipfile.ZipFile(paths_of(build(out, self.ADDRESS + "/"), out)[0]) as archive:
+            return metadata_of(archive)
+
+    def test_have_links(self, released):
+        Metadata.from_email(released, validate=True)
+        found = message_from_string(released).get_all("Project-URL")
+        links = dict(line.split(", ") for line in found)
+        assert links.keys() == {"Source", "Documentation", "Changelog", "Issues"}
+        assert links["Source"] == self.ADDRESS
+        assert all(link.startswith(self.ADDRESS) for link in links.values())
+
+    def test_lead_from_the_readme_to_files_that_are_there(self, released):
+        text = released.partition("\n\n")[2]
+        targets = re.findall(r"\]\(([^)]*)\)", text)
+        ours = [target for target in targets if target.startswith(self.ADDRESS)]
+        assert len(ours) > 5
+        assert all(target.startswith("https://") for target in targets)
+        for target in ours:
+            where = target.removeprefix(self.ADDRESS)
+            found = re.fullmatch(r"/(blob|raw)/HEAD/([^#]+)(#.*)?", where)
+            assert where.startswith("#") or (ROOT / found[2]).exists(), target
+        pictures = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", text)
+        assert pictures
+        assert all(target.startswith(f"{self.ADDRESS}/raw/HEAD/") for target in pictures)
+
+    @pytest.mark.parametrize("address", ["example.org/pasb", "https://example.org", "http://a.b/c"])
+    def test_refuse_what_is_no_address(self, tmp_path, address):
+        done = build(tmp_path, address)
+        assert done.returncode != 0
+        assert "PASB_ADDRESS must be the https address of the repository" in done.stderr
+        assert not list(tmp_path.iterdir())
