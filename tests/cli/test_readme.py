@@ -19,10 +19,9 @@ CONSOLE = re.compile(
 SCORES = re.compile(r"^held-out rows +error (\S+)%, log loss (\S+), calibration error (\S+)$", re.M)
 
 
-@pytest.mark.slow
 def test_penguins(tmp_path, monkeypatch):
     """The command has a seed; on another processor numbers may round differently."""
-    package = pytest.importorskip("palmerpenguins", reason="pip install '.[bench]'")
+    package = pytest.importorskip("palmerpenguins", reason="pip install '.[dev]'")
     shutil.copy(Path(package.__path__[0]) / "data/penguins-raw.csv", tmp_path)
     monkeypatch.chdir(tmp_path)
     told = CONSOLE.search((ROOT / "README.md").read_text("utf-8"))
