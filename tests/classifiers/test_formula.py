@@ -172,6 +172,16 @@ def test_changes_that_pass_the_knots(fitted):
     assert set(found["term"]) == {"bill", "mass", "island"}
 
 
+def test_evidence_of_orders(fitted):
+    own, by_hand = (
+        pasb.order_evidence(table, DATA["species"], model=model)
+        for table, model in ((DATA, fitted), (fitted.terms(DATA), fitted.model))
+    )
+    assert own.log_evidence == pytest.approx(by_hand.log_evidence)
+    other = pasb.order_evidence(pl.from_pandas(DATA), DATA["species"], model=fitted)
+    assert isinstance(other.order_posterior(), pl.DataFrame)
+
+
 def test_warnings_of_a_fit_point_at_the_caller():
     with pytest.warns(pasb.ConvergenceWarning) as told:
         pasb.fit("species ~ bill", DATA, **SHORT | {"n_draws": 4})

@@ -243,6 +243,10 @@ def test_threads_make_no_difference(logistic):
         (lambda m, X: effects.avg_slopes(m, X, by="island"), "by: 'island' is not a column"),
         (lambda m, X: effects.predictions(m, X, interval=1.5), "interval must lie between"),
         (lambda m, X: effects.predictions(m, X, between="quotient"), "between must be"),
+        (
+            lambda m, X: effects.predictions(m, X, classes=m.classes_[0], between="ratio"),
+            "name two or more in classes",
+        ),
         (lambda m, X: effects.comparisons(m, X, comparison="log"), "comparison must be"),
         (lambda m, X: effects.slopes(m, X, kind="dxdy"), "kind must be"),
         (lambda m, X: effects.comparisons(m, X, {"petal_length": "sdd"}), "did you mean 'sd'"),

@@ -55,8 +55,8 @@ def order_evidence(
     y : array of shape (n_rows,)
     model : classifier, optional
         Says which binary model, prior and scaling to use; it need not be fitted and is not
-        changed. Logistic regression by default; robit and probit regression also have normal
-        approximations.
+        changed. For a `FormulaClassifier`, `X` is the data frame. Logistic regression by default;
+        robit and probit regression also have normal approximations.
     sample_weight : array of shape (n_rows,), optional
     n_importance : int, default=512
         Draws by which the normal approximation of a stick is corrected, where it may err by more
@@ -103,6 +103,9 @@ def order_evidence(
            [0.2, nan, 0.3],
            [0.5, 0.7, nan]])
     """
+    library = "polars" if type(X).__module__.startswith("polars") else "pandas"
+    if hasattr(model, "in_terms"):  # of a formula
+        model, X, _ = model.in_terms(X, y)
     model = StickLogisticClassifier() if model is None else clone(model)
     model._binary_model().check()
     table, labels = checked_table(model, X, y=y, reset=True)
@@ -147,7 +150,6 @@ def order_evidence(
             )
             if binary.symmetric:
                 best[-2:] = np.sort(best[-2:])
-    library = "polars" if type(X).__module__.startswith("polars") else "pandas"
     return OrderEvidence(classes, classes[best], value, binary.symmetric, lattice, library)
 
 

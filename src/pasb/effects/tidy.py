@@ -34,6 +34,10 @@ def between_classes(
         return values, names
     if between not in ("difference", "ratio"):
         raise ValueError(f"between must be 'difference', 'ratio' or None, not {between!r}")
+    if len(names) < 2:
+        raise ValueError(
+            f"between={between!r} compares classes with each other: name two or more in classes"
+        )
     pairs = list(combinations(range(len(names)), 2))
     first, second = ([pair[k] for pair in pairs] for k in (0, 1))
     if between == "difference":
