@@ -71,13 +71,18 @@ def main() -> None:
             flush=True,
         )
         if name != "kernel machine":
-            fitted[name] = model.fit(X, y)
+            loo = fitted[name] = model.fit(X, y).loo(X, y, warn=False)
+            print(
+                f"{name:22} loo   {loo.elpd:8.1f}, {len(loo.bad)} rows with a bad Pareto k, "
+                f"{process_time() - began:.0f} s",
+                flush=True,
+            )
     best = max(folds, key=lambda name: folds[name].sum())
     for name in sorted(folds, key=lambda name: -folds[name].sum()):
         less = folds[name] - folds[best]
         print(f"{name:22} {less.sum():8.1f} ± {np.sqrt(len(y)) * less.std():.1f} by folds")
     if fitted:
-        print(pasb.compare(fitted, X, y).round(2).to_string())
+        print(pasb.compare(fitted).round(2).to_string())
 
 
 if __name__ == "__main__":
