@@ -35,6 +35,7 @@ GROUPS: dict[str, tuple[str, list[str]]] = {
             "ModelReport",
             "compare",
             "check_fit",
+            "AvailabilityScorer",
             "order_evidence",
             "StackedPosterior",
             "ConvergenceWarning",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.2.0"
 
 _HOMES = {
+    "AvailabilityScorer": "pasb.posterior.availability_scorer",
     "StickBreakingClassifier": "pasb.classifiers.general",
     "StickEnsembleClassifier": "pasb.classifiers.stick_ensemble",
     "StickLogisticClassifier": "pasb.classifiers.logistic_classifier",
@@ -46,6 +47,7 @@ _MODULES = (
 )
 
 __all__ = [
+    "AvailabilityScorer",
     "ConvergenceWarning",
     "CustomBinary",
     "Horseshoe",
@@ -104,6 +106,7 @@ if TYPE_CHECKING:
     from pasb.covariates.table_encoder import TableEncoder
     from pasb.engines.row_blocks import RowBlocks
     from pasb.errors import ConvergenceWarning
+    from pasb.posterior.availability_scorer import AvailabilityScorer
     from pasb.posterior.comparison import compare
     from pasb.posterior.fit_check import check_fit
     from pasb.posterior.stacked_posterior import StackedPosterior

@@ -56,7 +56,13 @@ class Calibration:
 
 
 def reliability(
-    model: Any, X: ArrayLike, y: ArrayLike, *, n_bins: int = 10, ax: Axes | None = None
+    model: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    n_bins: int = 10,
+    availability: Any = None,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw how often predictions were right against how sure they were.
 
@@ -74,6 +80,8 @@ def reliability(
         Their classes.
     n_bins : int, default=10
         Bins of equal width.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows can choose, for models that take it in `predict_proba`.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -99,7 +107,8 @@ def reliability(
                 f"{type(model).__name__} has no {needed}"
             )
     ax = canvas.one_axes(ax, 4.6, 4.8)
-    cal = Calibration.of(model.predict_proba(X), y, model.classes_, n_bins)
+    more = {} if availability is None else {"availability": availability}
+    cal = Calibration.of(model.predict_proba(X, **more), y, model.classes_, n_bins)
     ax.plot([0, 1], [0, 1], color=style.SOFT, linewidth=1.0, linestyle=(0, (4, 3)))
     held = cal.count > 0
     lower, upper = wilson(cal.accuracy[held], cal.count[held])

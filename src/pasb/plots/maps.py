@@ -129,7 +129,8 @@ def spread_over(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
 def _mean_proba(model: Any, grid: Any, n_draws: int) -> NDArray[np.float64]:
     """Average over some of the draws: the colours need no more."""
     total = model.draws_.n_chains * model.draws_.n_draws
-    return model.predict_proba(grid, n_draws=min(n_draws, total))
+    every = np.ones((np.shape(grid)[0], len(model.classes_)), dtype=np.bool_)
+    return model.predict_proba(grid, n_draws=min(n_draws, total), availability=every)
 
 
 def _blend(proba: NDArray[np.float64], palette: NDArray[np.float64]) -> NDArray[np.float64]:

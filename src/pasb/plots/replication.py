@@ -27,6 +27,7 @@ def predictive_check(
     n_draws: int = 300,
     interval: float = 0.9,
     random_state: int = 0,
+    availability: Any = None,
     figure: Figure | SubFigure | None = None,
     ax: Any = None,
 ) -> Figure | SubFigure:
@@ -52,6 +53,8 @@ def predictive_check(
         Probability of the bars.
     random_state : int, default=0
         Of the classes that are made.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows can choose; a model that was fitted with it asks for it.
     figure : Figure or SubFigure, optional
         Where to draw; a new figure by default.
     ax : Axes or array of Axes, optional
@@ -81,9 +84,14 @@ def predictive_check(
         raise ValueError("y must hold one of the model's classes for each row of X")
     draws = classifier.fitted_.draws
     n_draws = min(n_draws, draws.n_chains * draws.n_draws)
-    proba = classifier.sample_proba(subject.columns(X), n_draws=n_draws)
+    if availability is None:
+        classifier.fitted_.check_all_available("predictive_check")
+    proba = classifier.sample_proba(subject.columns(X), n_draws, availability)
     rng = np.random.default_rng(random_state)
-    made = (rng.random((*proba.shape[:2], 1)) > np.cumsum(proba, axis=2)).sum(axis=2)
+    total = np.cumsum(proba, axis=2)
+    if availability is not None:  # the last one that a row has ends at 1, whatever rounding does
+        total /= total[:, :, -1:]
+    made = (rng.random((*proba.shape[:2], 1)) >= total).sum(axis=2)
     made = np.minimum(made, len(classes) - 1)
     tails = 0.5 - interval / 2, 0.5 + interval / 2
     palette = style.colours(len(classes))

@@ -7,6 +7,7 @@ draws and the command line read that object, never a classifier's private attrib
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -269,6 +270,13 @@ class Fitted:
         """Rows, and what a user says of the classes they can choose; None where it is all."""
         inner = self.inner_rows(X)
         if availability is None:
+            if self.watched.available is not None:
+                warnings.warn(
+                    "the model was fitted with availability, and every row is predicted as if it "
+                    "could choose every class: pass availability= (True everywhere, if that is "
+                    "meant)",
+                    stacklevel=3,
+                )
             return inner, None
         return inner, checked_availability(availability, self.classes, len(inner))
 

@@ -59,8 +59,8 @@ class PosteriorMixin(OrderMixin, ShowingMixin, ComparableMixin):
             Average over so many draws, evenly spaced in every chain: quicker, less accurate.
         availability : array or data frame of shape (n_rows, n_classes), optional
             Which classes a row can choose: sticks of the others are skipped, and the last one
-            that is left takes the rest. By default all, whatever the model was fitted with. For
-            rows elsewhere as in `fit`.
+            that is left takes the rest. By default all, with a warning if the model was fitted
+            with availability. For rows elsewhere as in `fit`.
 
         Returns
         -------

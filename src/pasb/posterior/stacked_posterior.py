@@ -97,7 +97,8 @@ class StackedPosterior:
         ----------
         X : array or data frame of shape (n_rows, n_features)
         availability : array or data frame of shape (n_rows, n_classes), optional
-            Which classes a row can choose; by default all, whatever the models were fitted with.
+            Which classes a row can choose; by default all, with a warning if a model was fitted
+            with availability.
         """
         total: Any = 0.0
         for weight, model in zip(self.weights_, self.models_.values(), strict=True):
