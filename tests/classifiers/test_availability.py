@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from calibration.exact_availability import CASES, exact_posterior
+from calibration.exact_availability import CASES, exact_posterior, stick_by_stick
 from sklearn.base import clone
 
 import pasb
@@ -157,3 +157,15 @@ def test_evidence_of_orders(case):
     orders, expected, _ = exact_posterior(case)
     p = np.exp([found.lattice.log_probability(order) for order in orders])
     assert p == pytest.approx(expected, rel=0.02)
+
+
+def test_score():
+    """Of a model that was fitted without it, too."""
+    plain = pasb.StickLogisticClassifier(**SHORT).fit(X, Y)
+    p = stick_by_stick(plain, X, AVAILABLE).mean(axis=0)
+    right = plain.classes_[p.argmax(axis=1)] == Y
+    assert plain.score(X, Y, availability=AVAILABLE) == right.mean()
+    assert plain.score(X, Y) == np.mean(plain.predict(X) == Y)
+    model = pasb.StickLogisticClassifier(**SHORT).fit(X, Y, availability=AVAILABLE)
+    with pytest.raises(ValueError, match=r"score\(X, y\) would take everything for available"):
+        model.score(X, Y)

@@ -6,12 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from calibration.exact_availability import stick_by_stick
+from matplotlib.collections import LineCollection
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import pasb
 from pasb.choice import ChoiceData, StickChoiceClassifier
+from pasb.plots.calibration import Calibration
+from pasb.posterior.rival_check import rivals_of
 
 SHORT = {"n_chains": 2, "n_warmup": 40, "n_draws": 40, "random_state": 1, "progress": False}
 CLASSES = ["bus", "car", "walk"]
@@ -158,3 +162,62 @@ def test_stacks():
     of_choices = pasb.StackedPosterior.of_chains(StickChoiceClassifier(**SHORT).fit(DATA), DATA)
     assert (of_choices.predict_proba(DATA)[~AVAILABLE] == 0).all()
     assert of_choices.score(DATA, Y) > 0.3
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_check_fit(piped):
+    """Against folds by hand, and with rivals among what is available."""
+    model = pasb.StickLogisticClassifier(**SHORT)
+    asked = make_pipeline(StandardScaler(), model) if piped else model
+    check = pasb.check_fit(asked, X, Y, n_folds=2, availability=AVAILABLE)
+    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    expected = np.empty((len(Y), 3))
+    for train, test in folds.split(X, Y):
+        table = X
+        if piped:
+            table = pd.DataFrame(StandardScaler().fit(X.iloc[train]).transform(X))
+        fold = clone(model).fit(
+            table.iloc[train].to_numpy() if piped else table.iloc[train],
+            Y[train],
+            availability=AVAILABLE[train],
+        )
+        held = table.iloc[test].to_numpy() if piped else table.iloc[test]
+        expected[test] = stick_by_stick(fold, held, AVAILABLE[test]).mean(axis=0)
+    assert check.probability == pytest.approx(expected, abs=1e-9)
+    assert len(check.rivals) == 2
+    assert all(np.isfinite(rival["z"]) for rival in check.rivals)
+    alone = np.arange(3) == CATEGORY[:, None]  # nothing is left to find
+    logs = [rival["gain"] for rival in rivals_of(X, Y, alone * 1.0, list(folds.split(X, Y)), alone)]
+    assert logs == pytest.approx([0, 0])
+
+
+def test_check_fit_asks_for_it():
+    model = pasb.StickLogisticClassifier(**SHORT).fit(X, Y, availability=AVAILABLE)
+    with pytest.raises(ValueError, match="check_fit would take everything for available"):
+        pasb.check_fit(model, X, Y)
+    wrong = np.arange(3) != CATEGORY[0]
+    wrong = wrong | (np.arange(120) > 0)[:, None]
+    with pytest.raises(ValueError, match="row 1 chose a class that was not available"):
+        pasb.check_fit(model, X, Y, availability=wrong)
+
+
+def test_pictures_beside_data():
+    model = pasb.StickLogisticClassifier(**SHORT).fit(X, Y, availability=AVAILABLE)
+    with pytest.raises(ValueError, match="pass availability="):
+        pasb.plots.predictive_check(model, X, Y)
+    alone = np.arange(3) == CATEGORY[:, None]
+    figure = pasb.plots.predictive_check(model, X, Y, availability=alone)
+    ends = [
+        bar[:, 1]
+        for collection in figure.axes[0].collections
+        if isinstance(collection, LineCollection)
+        for bar in collection.get_segments()
+    ]
+    observed = np.bincount(CATEGORY) / len(Y)  # no chance is left
+    assert np.array(ends) == pytest.approx(np.repeat(observed[:, None], 2, axis=1))
+    p = stick_by_stick(model, X, AVAILABLE).mean(axis=0)
+    cal = Calibration.of(p, Y, model.classes_)
+    points = pasb.plots.reliability(model, X, Y, availability=AVAILABLE).collections[1]
+    held = cal.count > 0
+    drawn = np.column_stack([cal.confidence[held], cal.accuracy[held]])
+    assert points.get_offsets().data == pytest.approx(drawn)

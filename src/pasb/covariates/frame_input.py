@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from pasb.covariates.rows_elsewhere import is_dask
@@ -32,6 +33,16 @@ def data_frame(X: Any) -> Any:
     if wrong and hasattr(X, "set_axis"):  # pandas may have names that are no text
         return nw.from_native(X.set_axis([str(name) for name in X.columns], axis=1))
     return frame
+
+
+def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of a table, as a table of the same kind."""
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[rows].to_native()
+    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
 def frame_of_array(array: NDArray, names: Any = None) -> Any:

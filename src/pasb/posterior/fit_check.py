@@ -12,10 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline
 
+from pasb.covariates.availability import checked_availability
 from pasb.covariates.choice_data import refuse_choices
+from pasb.covariates.frame_input import rows_of
 from pasb.posterior.frames import native_frame
-from pasb.posterior.rival_check import LINEAR, rivals_of
+from pasb.posterior.pipelines import unpiped
+from pasb.posterior.rival_check import LINEAR, Splits, rivals_of
 
 FEWEST_EXPECTED = 5.0  # rows of a class, and of the others, that a cell needs
 MOST_LEVELS = 10
@@ -107,7 +111,14 @@ class FitCheck:
 
 
 def check_fit(
-    model: Any, X: Any, y: ArrayLike, *, n_folds: int = 5, n_bins: int = 5, random_state: Any = 0
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    n_folds: int = 5,
+    n_bins: int = 5,
+    random_state: Any = 0,
+    availability: Any = None,
 ) -> FitCheck:
     """Look for what is wrong with a model in its predictions of held-out rows.
 
@@ -131,6 +142,9 @@ def check_fit(
         Intervals with the same number of rows.
     random_state : int, RandomState or None, default=0
         For the folds.
+    availability : array or data frame of shape (n_rows, n_classes), optional
+        Which classes the rows could choose, as in `fit`. The multinomial logits know nothing of it:
+        their probabilities are divided by their sum over what is available.
 
     Returns
     -------
@@ -154,6 +168,11 @@ def check_fit(
         "model.loo(data)",
     )
     labels = np.asarray(y)
+    last = unpiped(model)[0]
+    if availability is None and hasattr(last, "draws_"):
+        last.fitted_.check_all_available("check_fit")
+    classes, category = np.unique(labels, return_inverse=True)
+    available = checked_availability(availability, classes, len(labels), category)
     columns, library = _columns(X)
     if hasattr(model, "in_terms"):  # of a formula: levels and knots come from all rows
         model, X, used = model.in_terms(X, labels)
@@ -162,8 +181,10 @@ def check_fit(
     splits = list(folds.split(np.zeros(len(labels)), labels))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of draws: what counts here is averaged
-        p = cross_val_predict(clone(model), X, labels, cv=splits, method="predict_proba")
-    classes = np.unique(labels)
+        if available is None:
+            p = cross_val_predict(clone(model), X, labels, cv=splits, method="predict_proba")
+        else:
+            p = _held_out(model, X, labels, splits, available)
     cells = []
     for s, label in enumerate(classes):
         own, mine = p[:, s], labels == label
@@ -174,7 +195,21 @@ def check_fit(
                     cells.append({"class": str(label), "by": by, "interval": interval, **cell})
     if not cells:
         raise ValueError("there are too few rows for a check: no cell expects 5 rows of a class")
-    return FitCheck(cells, p, rivals_of(X, labels, p, splits), library)
+    return FitCheck(cells, p, rivals_of(X, labels, p, splits, available), library)
+
+
+def _held_out(
+    model: Any, X: Any, labels: NDArray, splits: Splits, available: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Predictions of held-out rows among what is available to them."""
+    piped = isinstance(model, Pipeline)
+    name = f"{model.steps[-1][0]}__availability" if piped else "availability"
+    out = np.empty(available.shape)
+    for train, test in splits:
+        fold = clone(model).fit(rows_of(X, train), labels[train], **{name: available[train]})
+        last, table = unpiped(fold, rows_of(X, test))
+        out[test] = last.predict_proba(table, availability=available[test])
+    return out
 
 
 def _cell(p: NDArray[np.float64], mine: NDArray[np.bool_]) -> dict[str, Any] | None:

@@ -34,7 +34,11 @@ Splits = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def rivals_of(
-    X: Any, labels: NDArray, p: NDArray[np.float64], splits: Splits
+    X: Any,
+    labels: NDArray,
+    p: NDArray[np.float64],
+    splits: Splits,
+    available: NDArray[np.bool_] | None = None,
 ) -> list[dict[str, Any]]:
     """What each rival says of held-out predictions: ``rival, gain, z, p_value``.
 
@@ -47,6 +51,8 @@ def rivals_of(
         The model's probabilities of held-out rows.
     splits : list of pairs
         Training and held-out rows of each fold.
+    available : boolean array of shape (n_rows, n_classes), optional
+        Which classes the rows could choose. Rivals are judged among these.
 
     Returns
     -------
@@ -71,6 +77,9 @@ def rivals_of(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of iterations: an approximate fit is a rival too
             r = cross_val_predict(rival, table, labels, cv=splits, method="predict_proba")
+        if available is not None:
+            r = np.maximum(r, LEAST_PROBABILITY) * available
+            r /= r.sum(axis=1, keepdims=True)
         found.append({"rival": name, **leaning(p, r, category)})
     return found
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pasb.covariates.availability import checked_availability
+from pasb.covariates.frame_input import rows_of
 from pasb.plots.subject import Subject
 from pasb.posterior.fitted import Fitted
 from pasb.report.row_names import RowNames
@@ -142,14 +142,6 @@ def spaced(n: int, most: int) -> NDArray[np.int64]:
 def n_rows_of(X: Any) -> int:
     """Rows of a data frame, an array, a sparse matrix or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def rows_of(X: Any, rows: NDArray[np.int64]) -> Any:
-    """Some rows of a table, as a table of the same kind."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return frame[rows].to_native()
-    return X[rows] if hasattr(X, "shape") else np.asarray(X)[rows]
 
 
 def categories(y: ArrayLike, classes: NDArray, n_rows: int) -> NDArray[np.int64]:
