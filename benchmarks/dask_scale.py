@@ -6,6 +6,7 @@
     python benchmarks/dask_scale.py fit --rows 1000000 --engine dask --workers 2
     python benchmarks/dask_scale.py storage --rows 100000
     PASB_MEMORY=1 python benchmarks/dask_scale.py fit --rows 20000000 --warmup 16 --draws 32
+    python benchmarks/dask_scale.py groups --rows 65536 --classes 10
 
 `products` is the processor time of one thread for a row and a vector. `passes` times passes of
 proposals and of Newton steps and compares them with the model
@@ -15,7 +16,9 @@ proposals and of Newton steps and compares them with the model
 products being rows x columns x vectors. `fit` has the time, passes, effective sample size and peak
 memory of a fit; "without files" leaves out pages of mapped files, which can be taken back.
 `storage` is how far float32 covariates move what a model predicts, in posterior standard
-deviations. Rows are written to Parquet once, in a folder that is kept (`--folder`).
+deviations. `groups` is the processor time of a row and a vector, one part, where each class is
+available to half of the rows that did not choose it, beside that with everything available. Rows
+are written to Parquet once, in a folder that is kept (`--folder`).
 """
 
 from __future__ import annotations
@@ -32,13 +35,14 @@ import numpy as np
 import pandas as pd
 
 from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRobitClassifier
-from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request
+from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request, answered, stacked
 from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.covariates.parquet_source import ParquetSource
 from pasb.covariates.part_scan import scaling_of, united
 from pasb.covariates.parts import PartPlan, cut
 from pasb.engines.workshop import LocalWorkshop, rows_of_a_part
-from pasb.sticks import ABSENT, FAILURE, SUCCESS
+from pasb.numerics.rows import Rows
+from pasb.sticks import ABSENT, FAILURE, SUCCESS, Roles
 
 AT_ONCE = 2**17
 
@@ -266,9 +270,38 @@ def storage(arguments) -> None:
         )
 
 
+def groups(arguments) -> None:
+    rng = np.random.default_rng(2)
+    for n_rows in arguments.rows:
+        X = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, arguments.columns))])
+        y = rng.integers(arguments.classes, size=n_rows)
+        some = rng.random((n_rows, arguments.classes)) < 0.5
+        some[np.arange(n_rows), y] = True
+        for available in (None, some):
+            rows = Rows.of(X, y, arguments.classes, available=available)
+            roles = Roles.of("forward", groups=rows.groups)
+            first = roles.on_stick(np.arange(arguments.classes), 0)
+            times = []
+            for kind, n in ((VALUE, 64), (NEWTON, 8)):
+                coef = rng.normal(size=(n, rows.n_columns)) * 0.1
+                asked = stacked([Request(kind, first, coef)])
+                answered(rows, LOGISTIC_LINK, asked)  # compiles
+                each = []
+                for _ in range(5):
+                    began = process_time()
+                    answered(rows, LOGISTIC_LINK, asked)
+                    each.append(1e9 * (process_time() - began) / n / n_rows)
+                times.append(min(each))
+            print(
+                f"{n_rows} rows, {arguments.classes} classes, {rows.n_groups} groups: "
+                f"value {times[0]:.1f} ns, Newton {times[1]:.0f} ns",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["passes", "products", "fit", "storage"])
+    parser.add_argument("what", choices=["passes", "products", "fit", "storage", "groups"])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--classes", type=int, default=5)
@@ -289,7 +322,7 @@ def main() -> None:
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "pasb-dask-scale"
     )
     arguments = parser.parse_args()
-    do = {"passes": passes, "products": products, "fit": fit, "storage": storage}
+    do = {"passes": passes, "products": products, "fit": fit, "storage": storage, "groups": groups}
     do[arguments.what](arguments)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from calibration.geweke import deviation
 from calibration.parted_rows import parted
+from calibration.replicates import LOG_NEVER
 from scipy.stats import norm
 
 from pasb.binary import Softplus, softplus_posterior
@@ -32,6 +33,8 @@ from pasb.sampling.chain import empty_trace
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.run import sample
 from pasb.sampling.softplus_sums import softplus_ask
+from pasb.sticks import skip_unavailable
+from pasb.testing import joint_distribution as joint
 
 MODELS = {
     "rates": Softplus(n_experts=2, n_layers=2, rate=(1.0, 0.5), moves="mixed"),
@@ -80,6 +83,41 @@ def test_the_posterior_is_invariant(name, fixed, seed, level):
     n = 120 if fixed else 80
     settings = {"fixed": fixed, "direction": direction, "sweeper": AskedSweeper}
     worst = deviation(MODELS[name], n, seed, **settings)
+    assert worst.p > level, f"{worst.what}: {worst.z:.1f} standard errors"
+
+
+@pytest.fixture
+def not_everything_available(monkeypatch):
+    """Rows of the joint-distribution test have one, two or three categories."""
+    available = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]])
+    available = np.resize(available, (len(joint.X), 3)) == 1
+    simulate, of = joint.simulate_categories, Rows.of
+
+    def simulated(success, failure, order, direction, rng):
+        logs = success[order[:-1]][None].copy(), failure[order[:-1]][None].copy()
+        reverse = np.array([direction == "reverse"])
+        skip_unavailable(*logs, reverse, order[None], available, LOG_NEVER, 0.0)
+        full = np.zeros((2, *success.shape))
+        full[:, order[:-1]] = logs[0][0], logs[1][0]
+        return simulate(*full, order, direction, rng=rng)
+
+    class OwnRows:
+        @staticmethod
+        def of(X, y, n):
+            assert available[np.arange(len(y)), y].all()
+            return of(X, y, n, available=available)
+
+    monkeypatch.setattr(joint, "simulate_categories", simulated)
+    monkeypatch.setattr(joint, "Rows", OwnRows)
+
+
+@pytest.mark.statistical(level=1e-7)
+@pytest.mark.parametrize("fixed", [True, False], ids=["order fixed", "order sampled"])
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.usefixtures("long_steps", "not_everything_available")
+def test_rows_that_could_not_be_everything(direction, fixed, seed, level):
+    settings = {"fixed": fixed, "direction": direction, "sweeper": AskedSweeper}
+    worst = deviation(MODELS["ard"], 120 if fixed else 80, seed, **settings)
     assert worst.p > level, f"{worst.what}: {worst.z:.1f} standard errors"
 
 
