@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from pasb.classifiers.run_length import RunLength
 from pasb.covariates.encoder_report import CATEGORIES, DAYS, LEFT_OUT, NUMBERS, TRUTHS
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +20,21 @@ def blocks(name):
     return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
 
 
+@pytest.fixture
+def short_fits(monkeypatch):
+    """Fits of the default length are shorter: here lines have to run, not chains to agree."""
+    usual = RunLength._schedule
+
+    def schedule(self, seed):
+        made = usual(self, seed)
+        if self.n_draws != "auto":
+            return made
+        return replace(made, n_warmup=150, n_draws=150, longest=1)
+
+    monkeypatch.setattr(RunLength, "_schedule", schedule)
+
+
+@pytest.mark.usefixtures("short_fits")
 @pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/choice.md"])
 def test_python_blocks_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

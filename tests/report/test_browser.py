@@ -16,6 +16,8 @@ axe = pytest.importorskip("axe_core_python.sync_playwright", reason="pip install
 EVERYWHERE = pytest.mark.parametrize(
     ("width", "scheme"), [(width, scheme) for width in (400, 1600) for scheme in ("light", "dark")]
 )
+# a fourth of the time: of what is right, not every place is described
+ONLY_VIOLATIONS = {"resultTypes": ["violations"]}
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -50,7 +52,7 @@ def test_accessible(browser, path, width, scheme):
     page.goto(path.as_uri())
     for summary in page.query_selector_all("summary"):
         summary.click()
-    found = axe.Axe().run(page)["violations"]
+    found = axe.Axe().run(page, options=ONLY_VIOLATIONS)["violations"]
     serious = [v for v in found if v["impact"] in ("serious", "critical")]
     assert not serious, [(v["id"], v["nodes"][0]["html"]) for v in serious]
     context.close()

@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, Stan
 
 import pasb
 from pasb import ModelReport, StickLogisticClassifier, TableEncoder
+from pasb.report import rival_facts
 from pasb.report.python_text import PythonText
 
 from .conftest import FEW
@@ -53,6 +54,12 @@ MODELS = {
     ),
 }
 TABLE = pasb.datasets.load("iris").frame().rename(columns={"class": "kind"})
+
+
+@pytest.fixture(autouse=True)
+def plain_rival(monkeypatch):
+    """The regression beside the model, made twice for each report here, tries one penalty."""
+    monkeypatch.setattr(rival_facts, "PENALTIES", (1.0,))
 
 
 @pytest.mark.parametrize("name", MODELS)
