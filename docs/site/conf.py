@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import pasb
+from pasb.sampling import progress
 
 project = "pasb"
 author = "The pasb developers"
@@ -53,7 +55,15 @@ intersphinx_mapping = {
     for name, address in _SITES.items()
 }
 
+
+def _say_less(gallery_conf: object, name: str) -> None:
+    """Pages say what examples find, not how fast this machine is or where its folders are."""
+    progress.FIRST_LINE = 1e6
+    warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
+
+
 sphinx_gallery_conf = {
+    "reset_modules": ("matplotlib", _say_less),
     "examples_dirs": "examples_gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",
