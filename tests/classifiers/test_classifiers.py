@@ -14,33 +14,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.classifiers.clouds import SMALL, X, Y, classifier
 
 from pasb import Logistic, StickBreakingClassifier, StickLogisticClassifier
-from pasb.errors import DivergenceError
 from pasb.sticks import simulate_categories
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-
-SMALL = {"n_chains": 2, "n_warmup": 20, "n_draws": 20, "n_swaps": 10, "n_jobs": 1}
-
-
-def clouds(n=60, n_classes=3, n_features=2, seed=0):
-    """Classes far apart: scores are 0.97 to 1 over other seeds, so tests that ask for 0.7 or 0.8
-    need no level.
-    """
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % n_classes
-    angle = 2 * np.pi * y / n_classes
-    X = rng.normal(size=(n, n_features))
-    X[:, :2] += 3 * np.c_[np.cos(angle), np.sin(angle)]
-    return X, y
-
-
-def classifier(**changes):
-    return StickLogisticClassifier(**(SMALL | {"random_state": 0} | changes))
-
-
-X, Y = clouds()
 
 
 @pytest.fixture(scope="module")
@@ -296,101 +275,6 @@ class TestScale:
         assert not np.allclose(model.predict_proba(X), other.predict_proba(X * 1000), atol=1e-3)
 
 
-def hard(kind):
-    rng = np.random.default_rng(1)
-    X, y = clouds()
-    if kind == "constant column":
-        X = np.c_[X, np.full(60, 7.0)]
-    elif kind == "constant columns only":
-        X = np.full((60, 2), 3.0)
-    elif kind == "large constant":
-        X = np.c_[X, np.full(60, 1e8)]
-    elif kind == "duplicate columns":
-        X = np.c_[X, X, X]
-    elif kind == "tiny columns":
-        X = X * 1e-8
-    elif kind == "huge columns":
-        X = X * 1e8
-    elif kind == "columns of all sizes":
-        X = X * [1e-8, 1e8]
-    elif kind == "far from zero":
-        X = X + 1e8
-    elif kind == "separated":
-        X = np.c_[100.0 * y, rng.normal(size=60)]
-    elif kind == "more columns than rows":
-        X = rng.normal(size=(60, 90))
-    elif kind == "single row":
-        y = np.where(np.arange(60) == 10, 2, y % 2)
-    elif kind == "one row a class":
-        X, y = X[:3], y[:3]
-    elif kind == "two classes":
-        y = y % 2
-    elif kind == "thirty classes":
-        X, y = clouds(n=90, n_classes=30)
-    elif kind == "outlier":
-        X = X.copy()
-        X[0, 0] = 1e12
-    else:
-        raise AssertionError(kind)
-    return X, y
-
-
-class TestHardData:
-    @pytest.mark.parametrize("scale", ["standard", "range", None])
-    @pytest.mark.parametrize(
-        "kind",
-        [
-            "constant column",
-            "constant columns only",
-            "large constant",
-            "duplicate columns",
-            "tiny columns",
-            "huge columns",
-            "columns of all sizes",
-            "far from zero",
-            "separated",
-            "more columns than rows",
-            "single row",
-            "one row a class",
-            "two classes",
-            "thirty classes",
-            "outlier",
-        ],
-    )
-    @pytest.mark.filterwarnings("error::RuntimeWarning")
-    def test_everything_is_finite(self, kind, scale):
-        X, y = hard(kind)
-        model = classifier(scale=scale).fit(X, y)
-        draws = model.draws_
-        assert np.isfinite(draws.parameters["coef"]).all()
-        assert np.isfinite(draws.log_likelihood).all()
-        for proba in (model.predict_proba(X), model.sample_proba(X)):
-            assert np.isfinite(proba).all()
-            np.testing.assert_allclose(proba.sum(axis=-1), 1)
-        for column in ("mean", "sd", "lower", "upper"):
-            assert np.isfinite(model.summary()[column]).all()
-        assert np.isfinite(model.predict_frame(X[:3]).drop(columns="prediction")).all(axis=None)
-        posterior = model.posterior_["posterior"]
-        n_sticks = draws.order[..., 1:].size
-        assert int(posterior["intercept"].notnull().sum()) == n_sticks
-        if kind == "separated" and scale is not None:
-            assert model.score(X, y) == 1
-
-    @pytest.mark.parametrize("scheme", ["exact", "paper"])
-    @pytest.mark.parametrize("sticks", ["marginal", "augmented"])
-    @pytest.mark.parametrize("precision", ["ard", 0.1])
-    def test_every_scheme_learns(self, scheme, sticks, precision):
-        model = classifier(scheme=scheme, sticks=sticks, precision=precision).fit(X, Y)
-        assert model.score(X, Y) > 0.8
-
-    def test_fixed_order(self):
-        labels = np.array(["a", "b", "c"])
-        model = classifier(order=["c", "a", "b"]).fit(X, labels[Y])
-        assert (model.draws_.order == [2, 0, 1]).all()
-        assert list(model.order_) == ["c", "a", "b"]
-        assert model.order_posterior()["order"].tolist() == ["c > a > b"]
-
-
 class TestRecovery:
     @pytest.mark.statistical(level=2e-6)
     def test_coefficients_drawn_from_the_prior_are_found(self, seed, level):
@@ -418,12 +302,3 @@ class TestRecovery:
         missed = ((true < summary["lower"]) | (true > summary["upper"])).sum()
         assert missed <= binom.isf(level / 2, len(true), 0.1)
         np.testing.assert_allclose(by_hand(model, table[:9]).mean(axis=0).sum(axis=1), 1)
-
-
-def test_a_sweep_that_breaks_down_says_what_to_do(monkeypatch):
-    def broken(*arguments):
-        raise np.linalg.LinAlgError("Array must not contain infs or NaNs.")
-
-    monkeypatch.setattr("pasb.sampling.sweep.Sweeper.sweep", broken)
-    with pytest.raises(DivergenceError, match="chain 0 diverged at sweep 1"):
-        classifier(n_chains=1).fit(X, Y)

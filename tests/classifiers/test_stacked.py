@@ -9,63 +9,22 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from tests.classifiers.small_stacks import (
+    LABELS,
+    NEW,
+    SMALL,
+    X,
+    Y,
+    assert_same_draws,
+    assert_same_model,
+    fit,
+)
 
 import pasb
-from pasb import SoftplusClassifier, SoftplusFeatures, StackedSoftplusClassifier
-from pasb.errors import CheckpointError, FileFormatError
-from pasb.storage import store
+from pasb import SoftplusClassifier, StackedSoftplusClassifier
+from pasb.errors import CheckpointError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-
-SMALL = {
-    "moves": "gibbs",  # quick; paths between orders take most of a small fit
-    "n_experts": 2,
-    "n_layers": 2,
-    "n_chains": 2,
-    "n_warmup": 10,
-    "n_draws": 12,
-    "n_swaps": 5,
-    "n_jobs": 1,
-    "random_state": 0,
-}
-STACK_SWEEPS = 30
-LABELS = np.array(["ash", "oak", "yew"])
-
-
-def data(n=60):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % 3
-    return rng.normal(size=(n, 2)) + 1.5 * np.eye(3)[y][:, :2], LABELS[y]
-
-
-X, Y = data()
-NEW = np.random.default_rng(1).normal(size=(300, 2))
-
-
-def fit(table=X, labels=Y, sample_weight=None, **changes):
-    settings = SMALL | {"stack_sweeps": STACK_SWEEPS} | changes
-    return StackedSoftplusClassifier(**settings).fit(table, labels, sample_weight=sample_weight)
-
-
-def features(table=X, labels=Y, sample_weight=None, **changes):
-    transformer = SoftplusFeatures(SoftplusClassifier(**(SMALL | changes)))
-    return transformer.fit(table, labels, sample_weight=sample_weight)
-
-
-def assert_same_draws(model, other):
-    np.testing.assert_array_equal(model.draws_.order, other.draws_.order)
-    np.testing.assert_array_equal(model.draws_.log_likelihood, other.draws_.log_likelihood)
-    for name, values in model.draws_.parameters.items():
-        np.testing.assert_array_equal(values, other.draws_.parameters[name], err_msg=name)
-
-
-def assert_same_model(model, other):
-    assert_same_draws(model, other)
-    assert len(model._levels) == len(other._levels)
-    for one, two in zip(model._levels, other._levels, strict=True):
-        np.testing.assert_array_equal(one.vectors, two.vectors)
-        np.testing.assert_array_equal(one.tags, two.tags)
-    np.testing.assert_array_equal(model.predict_proba(NEW), other.predict_proba(NEW))
 
 
 def responses(vectors, scaling, columns):
@@ -349,84 +308,3 @@ class TestStop:
         assert model.draws_.interrupted
         assert len(seen) <= 2 * 4
         assert model.draws_.n_draws == 1
-
-
-class TestFile:
-    def test_round_trip(self, stacked, tmp_path):
-        for model in (stacked, stacked.best_draw()):
-            model.save(tmp_path / "model.pasb")
-            again = pasb.load(tmp_path / "model.pasb")
-            assert type(again) is StackedSoftplusClassifier
-            assert_same_model(again, model)
-            assert again.n_hyperplanes() == model.n_hyperplanes()
-            assert again.posterior_.identical(model.posterior_)
-            assert again.active_experts().equals(model.active_experts())
-            assert list(again.orders_) == list(model.orders_)
-            assert_same_model(again.best_draw(), model.best_draw())
-
-    def test_can_be_fitted_again(self, stacked, tmp_path):
-        stacked.save(tmp_path / "model.pasb")
-        assert_same_model(pasb.load(tmp_path / "model.pasb").fit(X, Y), stacked)
-
-    def test_without_a_hyperplane(self, tmp_path):
-        """No row of the first class: nothing to find, and nothing to put behind."""
-        labels = np.where(np.arange(60) % 2, "a", "b")
-        model = fit(
-            labels=labels,
-            sample_weight=(labels == "b").astype(float),
-            direction="forward",
-            order=["a", "b"],
-            n_stacks=3,
-        )
-        assert model.n_hyperplanes() == 0
-        model.save(tmp_path / "model.pasb")
-        assert_same_model(pasb.load(tmp_path / "model.pasb"), model)
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda a: a.pop("level_1_vectors"),
-            lambda a: a.pop("level_2_tags"),
-            lambda a: a.update(level_1_vectors=a["level_1_vectors"][:-1]),
-            lambda a: a.update(level_1_vectors=a["level_1_vectors"][:, :-1]),
-            lambda a: a.update(level_1_vectors=a["level_1_vectors"][0]),
-            lambda a: a.update(level_1_vectors=a["level_1_vectors"].astype(np.float32)),
-            lambda a: a.update(level_1_vectors=a["level_1_vectors"] * np.nan),
-            lambda a: a.update(
-                level_2_vectors=a["level_1_vectors"], level_2_tags=a["level_1_tags"]
-            ),
-            lambda a: a.update(level_1_tags=a["level_1_tags"][:, :3]),
-            lambda a: a.update(level_1_tags=a["level_1_tags"].astype(float)),
-            lambda a: a.update(level_1_tags=a["level_1_tags"] + 3),
-            lambda a: a.update(level_1_tags=a["level_1_tags"] - 1),
-            lambda a: a.update(level_1_centre=a["level_1_centre"][:-1]),
-            lambda a: a.update(level_1_spread=0 * a["level_1_spread"]),
-            lambda a: a.update(level_2_centre=a["level_1_centre"]),
-            lambda a: a.update(centre=a["centre"][:-1], spread=a["spread"][:-1]),
-            lambda a: a.update(
-                level_1_vectors=a["level_1_vectors"][:-1], level_1_tags=a["level_1_tags"][:-1]
-            ),
-        ],
-    )
-    def test_tampered(self, change, tmp_path):
-        path = tmp_path / "model.pasb"
-        fit(n_stacks=3).save(path)
-        meta, arrays = store.read(path, "model")
-        store.write(path, "model", meta, arrays)
-        pasb.load(path)  # as it was, it is a model
-        change(arrays)
-        store.write(path, "model", meta, arrays)
-        with pytest.raises(FileFormatError, match="not a model"):
-            pasb.load(path)
-
-    @pytest.mark.parametrize(
-        ("key", "value"), [("n_stacks", 2), ("n_stacks", 4), ("last_layers", 2)]
-    )
-    def test_other_settings_than_the_arrays_are_refused(self, key, value, tmp_path):
-        path = tmp_path / "model.pasb"
-        fit(n_stacks=3).save(path)
-        meta, arrays = store.read(path, "model")
-        meta["parameters"][key] = value
-        store.write(path, "model", meta, arrays)
-        with pytest.raises(FileFormatError, match="not a model"):
-            pasb.load(path)

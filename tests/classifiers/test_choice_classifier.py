@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.choice.conftest import PRICE, TIME, simulated
+from tests.choice.simulated_choices import PRICE, TIME, fitted, simulated
 
 import pasb
 from pasb.choice import StickChoiceClassifier
@@ -18,6 +18,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning"
 def without_bus(data):
     some = data.take(data.choice != "bus")
     return replace(some, available=some.available & np.array([False, True, True]))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulated(700, 5)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return fitted(data)
 
 
 # no level: the true values lie far from zero, and a wide band of five standard deviations is asked
@@ -141,9 +151,6 @@ def test_check_fit_says_what_to_do_instead(data):
 
 def test_tables_are_asked_for_where_choices_cannot_be_read(model, data):
     for call in (
-        lambda: pasb.effects.avg_slopes(model, data),
-        lambda: pasb.plots.effects(model, data, "price"),
-        lambda: model.report(data),
         lambda: model.report(data.table(), train=(data, data.choice)),
         lambda: model.posterior_with(data, data.choice),
     ):

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from tests.choice.simulated_choices import fitted, simulated
 
 from pasb import choice, plots
 
 pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return simulated(700, 5)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return fitted(data)
 
 
 def test_every_answer_has_a_picture(model, data):
