@@ -14,17 +14,33 @@ def random_lattice(n, seed):
     return Lattice.of(n, lambda c, later: sticks[c, later])
 
 
-def test_walk_finds_the_best_order_of_a_small_lattice(seed):
-    """Six categories: 720 orders, so the best one is known."""
+def test_walks_often_find_the_best_order_of_small_lattices(seed):
+    """Six categories: 720 orders, so the best one is known.
+
+    A walk ends there in 30 % of lattices and starts. Over 1500 other seeds the share of ten walks
+    has a standard deviation of 0.20 between lattices, so the mean of 60 is 6 standard deviations
+    above the limit: no level. An order drawn at random is the best one in 0.1 %.
+    """
+    shares, rng = [], np.random.default_rng(seed)
+    for number in range(60):
+        lattice = random_lattice(6, [seed, number])
+        best = lattice.log_probability(lattice.best_order())
+
+        def log_evidence(c, later, sticks=lattice.sticks):
+            return sticks[c, later]
+
+        found = [walk(np.arange(6), log_evidence, rng) for _ in range(10)]
+        assert all(sorted(order) == list(range(6)) for order in found)
+        reached = np.array([lattice.log_probability(order) for order in found])
+        assert (reached < best + 1e-9).all()
+        shares.append(np.mean(reached > best - 1e-9))
+    assert np.mean(shares) > 0.14
+
+
+def test_best_order_is_that_of_all_orders(seed):
     lattice = random_lattice(6, seed)
-    orders = enumerate_orders(6)
-    best = max(lattice.log_probability(order) for order in orders)
-    rng = np.random.default_rng(seed)
-    found = [walk(np.arange(6), lambda c, later: lattice.sticks[c, later], rng) for _ in range(10)]
-    reached = [lattice.log_probability(order) for order in found]
-    assert all(sorted(order) == list(range(6)) for order in found)
-    assert max(reached) == pytest.approx(best)
-    assert np.mean(reached) > np.mean([lattice.log_probability(order) for order in orders]) + 5
+    each = [lattice.log_probability(order) for order in enumerate_orders(6)]
+    assert lattice.log_probability(lattice.best_order()) == pytest.approx(max(each))
 
 
 def test_walk_stops_at_its_bound():

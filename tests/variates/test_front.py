@@ -85,7 +85,7 @@ def test_empty_results(distribution):
     assert draw(**arguments, size=(3, 0), seed=1).shape == (3, 0)
 
 
-def test_two_laws_under_one_seed_are_apart():
+def test_two_distributions_under_one_seed_are_apart():
     keys = {distribution_key(name, 7) for name in CALLS}
     assert len(keys) == len(CALLS)
 

@@ -2,6 +2,9 @@
 
 The names follow the derivation in `pasb.binary.softplus_printed`. Counts are floating-point
 numbers: a predictor of 50 asks for some 1e21.
+
+Arguments as in `pasb.binary.softplus_rows`; `counts` (K, T) are the latent counts of the layers,
+and `count_stream` is the stream from which they are drawn.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pasb.variates.jit import sampler
 from pasb.variates.scalar import crt, log_gamma, normal, poisson, uniform
 
 LARGEST_COUNT = LARGEST_SHAPE  # larger ones are frozen with their rows
-LARGEST_WHOLE = 2.0**60  # of rates and counts that are drawn as whole numbers
+LARGEST_WHOLE = 2.0**60  # of rates and counts that are drawn as integers
 LARGEST_RARE = 1e15  # of theta; guests beyond the first 2^60 then sit down alone but rarely
 NO_OTHERS = 1e-18  # rate below which a count that is not zero is one
 HALF_OF_AN_EXPERT = np.uint64(1 << 11)  # of the draws that an expert has in a row

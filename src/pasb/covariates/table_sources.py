@@ -195,7 +195,7 @@ def clean_labels(labels: Any, name: str = "y") -> NDArray:
     if values.ndim != 1:
         raise PartError(f"{name} must have one dimension; it has {values.ndim}")
     if values.dtype.kind == "M":
-        raise PartError(f"{name} holds dates; make the labels text or whole numbers")
+        raise PartError(f"{name} holds dates; make the labels text or integers")
     if values.dtype != object:
         return values
     import pandas as pd

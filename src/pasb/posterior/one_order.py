@@ -67,7 +67,7 @@ def largest_rectangle(counts: NDArray[np.int64]) -> tuple[list[int], int]:
     """
     ranking = np.argsort(-counts, kind="stable")
     sizes = np.arange(1, len(counts) + 1) * counts[ranking]
-    n_chains = len(sizes) - int(np.argmax(sizes[::-1]))  # of equally many draws, more chains
+    n_chains = len(sizes) - int(np.argmax(sizes[::-1]))  # of the same number of draws, more chains
     return sorted(ranking[:n_chains].tolist()), int(counts[ranking[n_chains - 1]])
 
 
