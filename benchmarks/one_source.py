@@ -1,9 +1,12 @@
-"""What one source for CPU and GPU would cost the CPU, where two are kept.
+"""What one source would cost the CPU, where two are kept.
 
 ``python benchmarks/one_source.py [link] [sticks] [cholesky]``: functions as kernels on a GPU have
 them, one row or one thread at a time, compiled for one thread of the CPU, beside those that the
 CPU runs. Both take turns within every round; the figure is the fastest round. `difference` is
 the largest one of their results.
+
+``python benchmarks/one_source.py askings``: what is written as an asking, for rows that are
+elsewhere, with rows that are at hand, beside the compiled functions that such rows have.
 """
 
 from __future__ import annotations
@@ -16,13 +19,30 @@ from time import perf_counter
 import numpy as np
 from numba import njit
 
+from pasb.binary import Logistic, Softplus
+from pasb.binary.asked_laplace import climbed
+from pasb.binary.asked_travel import Stick, point_at, travelled
+from pasb.binary.bent_normal import unpacked
+from pasb.binary.binary_model import Keys
+from pasb.binary.laplace import laplace
+from pasb.binary.row_requests import answered, stacked, unstacked
+from pasb.binary.softplus_annealing import N_SCRATCH
 from pasb.binary.softplus_link import add_layer
+from pasb.binary.softplus_metric import metric_of
+from pasb.binary.softplus_posterior import position_of, posterior_space
+from pasb.binary.softplus_requests import answered as softplus_answered
+from pasb.binary.stick_rows import stick_rows
+from pasb.binary.travel import travel, travel_space
 from pasb.engines.cuda_centre import LEAST_SQUARE
 from pasb.engines.device_functions import with_layer
+from pasb.moves.asked_softplus_trajectory import Density, followed
+from pasb.moves.softplus_trajectory import LENGTH, follow
+from pasb.numerics.asking import answered_by
 from pasb.numerics.compiled import kernel
 from pasb.numerics.gaussian import equilibrated_cholesky
-from pasb.numerics.rows import BLOCK
-from pasb.sticks import probabilities_of_draws
+from pasb.numerics.rows import BLOCK, Rows
+from pasb.sticks import FAILURE, SUCCESS, probabilities_of_draws
+from pasb.variates.scalar import stream_key, uniform_at
 from report import write
 
 ROUNDS = 25
@@ -172,7 +192,82 @@ def cholesky() -> dict[str, dict[str, float]]:
     return out
 
 
-PARTS = {"link": link, "sticks": sticks, "cholesky": cholesky}
+def askings() -> dict[str, dict[str, float]]:
+    """Trajectories and Newton's method on the first of three sticks; microseconds of a call."""
+    out = {}
+    for n_rows, n_columns in ((150, 5), (20_000, 17)):
+        rng = np.random.default_rng(0)
+        y = np.arange(n_rows) % 3
+        table = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, n_columns - 1))])
+        table[:, 1:3] += np.eye(3)[y][:, :2]
+        rows, roles = Rows.of(table, y, 3), np.array([SUCCESS, FAILURE, FAILURE], dtype=np.int8)
+        for name, ways in (("linear", of_linear), ("softplus", of_softplus)):
+            for what, (ours, theirs) in ways(rows, roles).items():
+                found = compare(ours, theirs, 1000, lambda: 0.0)
+                out[f"{name} {what}, {n_rows} rows, {n_columns} columns"] = {
+                    "compiled, us": found["CPU's source, ns"],
+                    "asked, us": found["GPU's source, ns"],
+                    "times as long": found["times as long"],
+                }
+    return out
+
+
+def of_linear(rows: Rows, roles: np.ndarray) -> dict[str, tuple[Callable, Callable]]:
+    """A trajectory of two steps, and Newton's method."""
+    sampler = Logistic(precision=1.0).sampler(rows)
+    gaussian = sampler.approximate(roles, None).packed
+    stick = Stick(roles, sampler.prior, gaussian)
+    n, key = rows.n_columns, np.uint64(7)
+    start, work = unpacked(gaussian)[0].copy(), travel_space(rows)
+
+    def ask(requests):
+        return unstacked(requests, answered(rows, sampler.link, stacked(requests)))
+
+    point = answered_by(ask, point_at(stick, start))
+    slope = np.zeros(rows.blocks.shape[1])
+    slope[:n] = point.slope
+    fixed = sampler.regression, gaussian, roles, 2, key, start, slope, point.sums, work
+    return {
+        "trajectory": (
+            lambda: travel(*fixed),
+            lambda: answered_by(ask, travelled(stick, point, 2, key)),
+        ),
+        "Newton": (
+            lambda: laplace(rows, roles, sampler.prior, sampler.link, np.zeros(n)),
+            lambda: answered_by(ask, climbed(roles, sampler.prior, np.zeros(n))),
+        ),
+    }
+
+
+def of_softplus(rows: Rows, roles: np.ndarray) -> dict[str, tuple[Callable, Callable]]:
+    """A trajectory of five experts of two layers, to the same length."""
+    sampler = Softplus(n_experts=5, n_layers=2).sampler(rows)
+    own = {name: values[0] for name, values in sampler.start(Keys(0, 0, 0)).items()}
+    sampler.start_stick(own, roles)
+    position, on_stick = position_of(own), stick_rows(rows, roles)
+    prior = sampler.ard, sampler.shape, sampler.rate_prior(own), sampler.hypers
+    work = posterior_space(sampler.size, *on_stick.blocks.shape[1:])
+    metric = metric_of(on_stick, prior, position[None], work)
+    scratch, density = np.zeros((N_SCRATCH, len(position))), Density(sampler.size)
+    zero = np.int64(0)
+    keys = [np.uint64(stream_key(zero, zero, np.int64(k), zero, zero, zero)) for k in range(100)]
+    key = min(keys, key=lambda key: abs(uniform_at(key, zero) - 0.5))  # of the usual length
+    length = 2.0 * LENGTH * float(uniform_at(key, zero))
+
+    def ask(requests):
+        return softplus_answered(rows, np.arange(rows.n_rows), requests)
+
+    def compiled():
+        follow(on_stick, prior, work, metric, 0.5, key, scratch, position.copy())
+
+    def asked():
+        place = position.copy()
+        answered_by(ask, followed(density, roles, prior, metric, 0.5, length, key, place))
+
+    return {"trajectory": (compiled, asked)}
+
+
+PARTS = {"link": link, "sticks": sticks, "cholesky": cholesky, "askings": askings}
 
 if __name__ == "__main__":
     write(PARTS, sys.argv[1:] or list(PARTS), "one-source-")

@@ -176,13 +176,13 @@ def robit_without_scales() -> BinaryModel:
 # ---------------------------------------------------------------- softplus
 
 # a wide prior of gamma_0 and c_0, on which the weights then depend strongly
-WIDE = {"mass_shape": 1.0, "mass_rate": 0.5, "scale_shape": 1.0, "scale_rate": 1.0}
+WIDE = {"mass_shape": 1.0, "mass_rate": 0.5, "inverse_scale_shape": 1.0, "inverse_scale_rate": 1.0}
 
 
 class HypersInSteps(SoftplusSampler):
     """gamma_0, weights and c_0 in plain NumPy, in an order that can be changed."""
 
-    turns = ("mass", "weight", "scale")
+    turns = ("mass", "weight", "inverse_scale")
 
     def _draw_weights(self, own: Parameters, exposure: NDArray, keys: Keys, stick: int) -> None:
         rng = np.random.default_rng(int(keys.at(stick, purpose=99)))
@@ -196,32 +196,34 @@ class HypersInSteps(SoftplusSampler):
             (rng.random(int(count)) < share / (share + np.arange(int(count)))).sum()
             for count in own["active"]
         )
-        logs = np.log1p(exposure / own["scale"][0]).sum() / n
+        logs = np.log1p(exposure / own["inverse_scale"][0]).sum() / n
         shape, rate = self.hypers[:2]
         own["mass"][0] = max(rng.gamma(shape + tables) / (rate + logs), 1e-280)
 
     def draw_weight(self, own, exposure, rng) -> None:
         """r_k ~ Gamma(gamma_0 / K + n_k, rate c_0 + E_k)."""
         shape = own["mass"][0] / len(exposure) + own["active"]
-        own["weight"][:] = np.clip(rng.gamma(shape) / (own["scale"][0] + exposure), 1e-300, 1e9)
+        own["weight"][:] = np.clip(
+            rng.gamma(shape) / (own["inverse_scale"][0] + exposure), 1e-300, 1e9
+        )
 
-    def draw_scale(self, own, exposure, rng) -> None:
+    def draw_inverse_scale(self, own, exposure, rng) -> None:
         """c_0 given the weights."""
         shape, rate = self.hypers[2:]
         draw = rng.gamma(shape + own["mass"][0]) / (rate + own["weight"].sum())
-        own["scale"][0] = max(draw, 1e-9)
+        own["inverse_scale"][0] = max(draw, 1e-9)
 
 
 class WeightsFirst(HypersInSteps):
     """Weights before gamma_0, which is drawn as though they were integrated out."""
 
-    turns = ("weight", "mass", "scale")
+    turns = ("weight", "mass", "inverse_scale")
 
 
 class ScaleBeforeWeights(HypersInSteps):
     """c_0 between gamma_0 and the weights, from the old weights."""
 
-    turns = ("mass", "scale", "weight")
+    turns = ("mass", "inverse_scale", "weight")
 
 
 class HalfOfTheActive(HypersInSteps):
@@ -229,7 +231,9 @@ class HalfOfTheActive(HypersInSteps):
 
     def draw_weight(self, own, exposure, rng):  # noqa: D102
         shape = own["mass"][0] / len(exposure) + 0.5 * own["active"]
-        own["weight"][:] = np.clip(rng.gamma(shape) / (own["scale"][0] + exposure), 1e-300, 1e9)
+        own["weight"][:] = np.clip(
+            rng.gamma(shape) / (own["inverse_scale"][0] + exposure), 1e-300, 1e9
+        )
 
 
 class WrongSoftplus(Softplus):

@@ -40,7 +40,7 @@ class StopForgotten(Swap):
     """Swaps whose ratio forgets the log-probabilities of stopping."""
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
-        table = self.table._replace(accept=np.zeros_like(self.table.accept))
+        table = self.order_table._replace(accept=np.zeros_like(self.order_table.accept))
         swap_moves(*table, state.order, self.n, keys.at(len(state.order)))
 
 
@@ -48,7 +48,7 @@ class RatioForgotten(Swap):
     """Swaps whose ratio forgets pseudo-prior over prior."""
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
-        self.table.reference[:] = 0.0
+        self.order_table.reference[:] = 0.0
         super().__call__(state, keys)
 
 

@@ -216,13 +216,14 @@ def of_stick(own: Parameters) -> dict[str, NDArray[np.float64]]:
         out["mean rate"] = mean
         out["log p(rate | mean)"] = -np.log(mean) * rate.shape[1] - rate.sum(axis=1) / mean
     if "weight" in own:
-        weight, mass, scale = own["weight"], own["mass"], own["scale"]
+        weight, mass, inverse_scale = own["weight"], own["mass"], own["inverse_scale"]
         share = mass / weight.shape[1]
-        log_density = share * np.log(scale) + (share - 1) * np.log(weight) - scale * weight
+        log_density = share * np.log(inverse_scale) + (share - 1) * np.log(weight)
+        log_density -= inverse_scale * weight
         out["weight"] = weight[:, 0]
-        out["mass"], out["scale"] = mass[:, 0], scale[:, 0]
+        out["mass"], out["inverse scale"] = mass[:, 0], inverse_scale[:, 0]
         # without the normalising gamma function: any function will do
-        out["log p(weight | mass, scale)"] = log_density.sum(axis=1)
+        out["log p(weight | mass, inverse scale)"] = log_density.sum(axis=1)
     if "deviation" in own:
         effect, deviation = own["effect"], own["deviation"][:, None]
         out["effect"], out["deviation"] = effect[:, 0], deviation[:, 0]

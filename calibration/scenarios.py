@@ -19,7 +19,12 @@ GUIDE = Path(__file__).parents[1] / "docs" / "binary_models.md"
 PRIOR: dict[str, Any] = {"shape": 3.0, "rate": 3.0}  # coefficients: t, 6 df, scale 1
 # weights that data can tell from zero; the default lets gamma_0 go to 1e-10, where chains of
 # some hundred sweeps do not come back
-PROCESS = {"mass_shape": 3.0, "mass_rate": 1.5, "scale_shape": 3.0, "scale_rate": 3.0}
+PROCESS = {
+    "mass_shape": 3.0,
+    "mass_rate": 1.5,
+    "inverse_scale_shape": 3.0,
+    "inverse_scale_rate": 3.0,
+}
 
 
 @cache

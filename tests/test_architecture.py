@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pasb.binary import Logistic, Softplus
+from pasb.binary.choice_logistic import ChoiceLogistic
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
 from pasb.sampling.sweep import FULL_EVERY, Sweeper
@@ -55,7 +56,7 @@ def test_every_move_and_its_statistics_are_listed():
     for path in (ROOT / "src" / "pasb" / "moves").glob("*.py"):
         if path.stem not in ("__init__", "move", "independence"):
             assert f"`{path.stem}`" in TEXT, path.stem
-        counted = r'"([a-z_]+_(?:proposed|accepted|changed|steps))"'
+        counted = r'"([a-z_]+_(?:proposed|accepted|changed|steps|paths|gradients|divergences))"'
         for name in re.findall(counted, path.read_text(encoding="utf-8")):
             assert f"`{name}`" in TEXT, name
 
@@ -68,6 +69,8 @@ def test_every_layer_is_listed():
         assert f"| `{name}` |" in TEXT, name
 
 
+CHOICE = ChoiceLogistic(n_alternatives=3)
+SWAPS, FIXED = {"swaps_only": True}, {"fixed_order": np.arange(3)}
 SMALL = Softplus(n_experts=1, n_layers=1, moves="mixed", rate="shared")
 
 # the beginning of a row of the page's table, what its problem is, the number of a sweep
@@ -91,6 +94,9 @@ LISTS = [
     ),
     ('softplus with `moves="gibbs"`, support vector machine', {"model": Softplus()}, 40),
     ('`moves="gibbs"`, softplus', {"model": Softplus(), "fixed_order": np.arange(3)}, 40),
+    ("sticks with covariates of alternatives, order inferred", {"model": CHOICE}, 40),
+    ('sticks with covariates of alternatives, `order="swap"`', {**SWAPS, "model": CHOICE}, 40),
+    ("sticks with covariates of alternatives, fixed order", {**FIXED, "model": CHOICE}, 40),
     ('`scheme="paper"`', {"scheme": "paper"}, 40),
     ("*settling*", {"swaps_only": True}, 10),
 ]

@@ -31,7 +31,10 @@ def statistics(orders, parameters, y):
         here = y == orders[:, stick, None]
         coef = np.tanh(own["coef"] / 2)
         weight, total = np.tanh(np.log(own["weight"]) / 4), own["weight"].sum(axis=1)
-        mass, scale = np.tanh(np.log(own["mass"][:, 0])), np.tanh(np.log(own["scale"][:, 0]))
+        mass, scale = (
+            np.tanh(np.log(own["mass"][:, 0])),
+            np.tanh(np.log(own["inverse_scale"][:, 0])),
+        )
         out += [*coef.reshape(len(draws), -1).T, *(coef**2).reshape(len(draws), -1).T]
         out += [*weight.T, np.tanh(total), mass, scale, mass * scale]
         out += [mass * np.tanh(np.log(total)), scale * np.tanh(np.log(total))]
@@ -108,7 +111,7 @@ def largest_deviation(independent, dependent, n_batches=40):
 
 
 # a prior under which eight rows matter: proper, and not too wide
-PRIOR = {"mass_shape": 3.0, "mass_rate": 1.5, "scale_shape": 3.0, "scale_rate": 3.0}
+PRIOR = {"mass_shape": 3.0, "mass_rate": 1.5, "inverse_scale_shape": 3.0, "inverse_scale_rate": 3.0}
 
 
 @pytest.mark.statistical(level=5e-7)
@@ -148,7 +151,7 @@ def weights_by_turns(update, n, seed, rng):
     for sweep in range(n):
         own["active"][:] = rng.poisson(own["weight"] * exposure)
         update(sampler, own, exposure, Keys(seed, 0, sweep), 0)
-        out.append([*own["weight"], *own["mass"], *own["scale"]])
+        out.append([*own["weight"], *own["mass"], *own["inverse_scale"]])
     return weight_statistics(np.array(out).T)
 
 
@@ -285,8 +288,8 @@ def test_qr_fallback_is_counted_and_harmless(seed):
         {"rate": (1.0, -1.0)},
         {"mass_shape": 0},
         {"mass_rate": np.inf},
-        {"scale_shape": "x"},
-        {"scale_rate": -1.0},
+        {"inverse_scale_shape": "x"},
+        {"inverse_scale_rate": -1.0},
     ],
 )
 def test_impossible_hyperparameters_are_named(bad):

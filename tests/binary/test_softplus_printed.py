@@ -28,7 +28,7 @@ from pasb.testing import joint_distribution as joint
 from pasb.variates.scalar import open_stream
 
 # a prior under which ten rows matter: proper, and not too wide
-PRIOR = {"mass_shape": 3.0, "mass_rate": 1.5, "scale_shape": 3.0, "scale_rate": 3.0}
+PRIOR = {"mass_shape": 3.0, "mass_rate": 1.5, "inverse_scale_shape": 3.0, "inverse_scale_rate": 3.0}
 BY_PRODUCTS = ("active", "idle", "adaptation")
 ORDER = np.array([1, 2, 0])
 
@@ -161,7 +161,7 @@ def test_posterior_moments_are_those_of_our_update(seed, level):
             if sweep >= 500:
                 own = {name: values[None, ORDER[:2]] for name, values in state.parameters.items()}
                 p = np.exp(problem.model.log_probabilities(own, blocked(table[:6]))[0][0, :, :6])
-                hypers = (own["weight"].sum(axis=-1), own["mass"], own["scale"])
+                hypers = (own["weight"].sum(axis=-1), own["mass"], own["inverse_scale"])
                 others = [np.tanh(np.log(np.ravel(values))) for values in hypers]
                 out.append(np.concatenate([p.ravel(), p.ravel() ** 2, *others]))
         batches = np.array(out).reshape(n_batches, length, -1).mean(axis=1)

@@ -207,7 +207,7 @@ def test_standard_positions_and_back(name, seed):
     _, (_, rate_prior, _), _, own = stick(name, seed)
     again = {key: values.copy() for key, values in own.items()}
     take_standard(standard_of(own, rate_prior), rate_prior, again)
-    for key in ("coef", "weight", "rate", "mass", "scale"):
+    for key in ("coef", "weight", "rate", "mass", "inverse_scale"):
         np.testing.assert_allclose(again[key], own[key], rtol=1e-10)
 
 

@@ -92,7 +92,7 @@ def test_positions_and_back(seed):
     position = position_of(own)
     again = {name: values.copy() for name, values in own.items()}
     take_position(position, again, True)
-    for name in ("coef", "weight", "rate", "mass", "scale"):
+    for name in ("coef", "weight", "rate", "mass", "inverse_scale"):
         np.testing.assert_allclose(again[name], own[name], rtol=1e-12)
 
 

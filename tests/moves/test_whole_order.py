@@ -96,9 +96,9 @@ def test_whole_orders_that_cannot_be_weighed_are_skipped_and_counted(seed):
     order, coef = state.order.copy(), state.parameters["coef"].copy()
     move = sweeper.whole_order
     move.gaussians = np.full_like(move.gaussians, np.nan)
-    before = sweeper.table.log_likelihood(order)
+    before = sweeper.order_table.log_likelihood(order)
     move(state, Keys(seed, 0, 2))
-    after = sweeper.table.log_likelihood(order)
+    after = sweeper.order_table.log_likelihood(order)
     assert (state.order == order).all()
     assert (state.parameters["coef"] == coef).all()
     assert after == before

@@ -38,8 +38,8 @@ SOFTPLUS = {
     "rate": 2.0,
     "mass_shape": 5.0,
     "mass_rate": 3.0,
-    "scale_shape": 5.0,
-    "scale_rate": 4.0,
+    "inverse_scale_shape": 5.0,
+    "inverse_scale_rate": 4.0,
 }
 ONE_EXPERT = Softplus(n_experts=1, n_layers=1, **SOFTPLUS)
 BY_TRAJECTORIES = Softplus(n_experts=1, n_layers=1, moves="mixed", **SOFTPLUS)
@@ -117,9 +117,11 @@ def softplus(direction, X, y):
     prior = SOFTPLUS
     precision = gammas("precision", prior["shape"], prior["rate"], N_STICKS, N_COLUMNS)
     mass = gammas("mass", prior["mass_shape"], prior["mass_rate"], N_STICKS)
-    scale = gammas("scale", prior["scale_shape"], prior["scale_rate"], N_STICKS)
+    inverse_scale = gammas(
+        "inverse_scale", prior["inverse_scale_shape"], prior["inverse_scale_rate"], N_STICKS
+    )
     unscaled = numpyro.sample("unscaled", Gamma(mass, 1.0).to_event(1))
-    weight = numpyro.deterministic("weight", unscaled / scale)
+    weight = numpyro.deterministic("weight", unscaled / inverse_scale)
     rate = weight * jax.nn.softplus(with_constant(X) @ normals(precision).T)
     observe(jnp.log(-jnp.expm1(-rate)), -rate, direction, y)
 
@@ -191,7 +193,7 @@ def pasb_draws(model, direction, seed):
         n_jobs=1,
     ).fit(*data())
     names = ["coef", "precision"] if model.precision == "ard" else ["coef"]
-    names += ["mass", "scale", "weight"] if is_softplus else []
+    names += ["mass", "inverse_scale", "weight"] if is_softplus else []
     draws = {name: classifier.draws_.parameters[name][:, :, ORDER[:-1]] for name in names}
     proba = classifier.sample_proba(PLACES)
     return draws | {"probability": proba.reshape(2, -1, *proba.shape[1:])}

@@ -16,6 +16,9 @@ over approximation wherever that decides, and with no leaps it is that.
 A leap is a short trajectory (`pasb.binary.travel`) that is accepted or rejected. A part of the
 velocity is drawn again before each leap, and a rejection turns it round (Horowitz 1991): seen from
 the other end such leaps are of the same kind.
+
+Arguments as in `pasb.binary.linear_kernels`; `steps_and_leaps` are two numbers, the steps of a
+trajectory and the leaps of a bridge.
 """
 
 from __future__ import annotations
@@ -46,12 +49,12 @@ POWER = 2.0  # by which the share of the rest grows along a bridge
 def bridge(regression, gaussian, roles, steps_and_leaps, forward, names, coef, work):
     """Go from the approximation to the posterior, or back; the log of the path's weight.
 
-    Forward, `coef` (padded) becomes the end of a path that begins with a draw from the
-    approximation; else it is where a path ends, and stays as it is. The sums of `work` are
-    those of `coef` in the end. The steps of a leap are up to twice as long as those of a
-    trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind, purpose)`` tell the
-    random numbers apart; kinds that follow `kind` are those of the leaps. The constant of the
-    prior is left out.
+    `work` is that of `pasb.binary.travel`. Forward, `coef` (padded) becomes the end of a path that
+    begins with a draw from the approximation; else it is where a path ends, and stays as it is.
+    The sums of `work` are those of `coef` in the end. The steps of a leap are up to twice as long
+    as those of a trajectory of so many steps. ``names = (seed, chain, sweep, stick, kind,
+    purpose)`` tell the random numbers apart; kinds that follow `kind` are those of the leaps. The
+    constant of the prior is left out.
     """
     new_coef, new_slope, new_sums, eta, residual, vectors = work
     _, prior, _ = regression

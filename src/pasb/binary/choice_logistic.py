@@ -249,7 +249,7 @@ class ChoiceSampler(BinarySampler):
         coef, n = parameters["coef"][category, columns], len(columns)
         with part.space() as space:
             key = keys.at(stick, purpose=LATENTS)
-            row_half(part.table, space.work, roles, key, coef)
+            row_half(part.weighted_rows, space.work, roles, key, coef)
             lower, linear = np.tril(space.work[4][:n, :n]), space.work[5][:n].copy()
         return lower + np.tril(lower, -1).T, linear
 

@@ -154,7 +154,7 @@ class LinearSampler(PrecisionSampler, Approximable):
     def __init__(self, model: LinearModel, rows: Rows, link: tuple[float, float, NDArray]):
         self.rows = rows
         self.link = link  # as compiled code is told of it
-        self.table = (rows.blocks, rows.weights, rows.bounds)
+        self.weighted_rows = (rows.blocks, rows.weights, rows.bounds)
         self.prior: Any = model.prior  # CoefficientPrior or ColumnPriors
         self.symmetric = self.prior.symmetric
         # the wide draw knows no locations
@@ -165,7 +165,7 @@ class LinearSampler(PrecisionSampler, Approximable):
         self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "skipped_whole_orders": 0}
         self.counted = np.zeros(len(self.statistics), dtype=np.int64)
         # as compiled code takes them; see `pasb.binary.linear_kernels`
-        self.regression = self.table, tuple(self.prior), self.link
+        self.regression = self.weighted_rows, tuple(self.prior), self.link
         self.shrinks = isinstance(self.prior, ColumnPriors) and self.prior.shrinks
         self.rates = np.zeros((0, 0))  # where it does, those of each category
         if isinstance(self.prior, ColumnPriors):
@@ -192,7 +192,7 @@ class LinearSampler(PrecisionSampler, Approximable):
         if not self.shrinks:
             return self.regression
         prior = self.prior._replace(rate=self.rates[category])
-        return self.table, tuple(prior), self.link
+        return self.weighted_rows, tuple(prior), self.link
 
     def start(self, keys: Keys) -> Parameters:  # noqa: D102
         shape = (self.rows.n_categories, self.rows.n_columns)

@@ -9,14 +9,37 @@ Compiled code takes plain tuples of arrays, because every call from Python costs
 which other chains wait: Numba finds out the type of nine arguments in 0.7 microseconds, as a plain
 tuple or one by one, that of a named tuple of them in twice that. The tuples are
 
-``regression = (table, prior, link)``
-    ``table = (blocks, weights, bounds)`` of `pasb.numerics.rows.Rows`; ``prior = (ard, shape,
-    rate)`` or ``(kind, shape, rate, location)``, see `pasb.binary.coefficient_prior`;
+``regression = (weighted_rows, prior, link)``
+    ``weighted_rows = (blocks, weights, bounds)`` of `pasb.numerics.rows.Rows`;
+    ``prior = (ard, shape, rate)`` or ``(kind, shape, rate, location)``, see
+    `pasb.binary.coefficient_prior`;
     ``link = (df, constant, pieces)`` of `pasb.binary.t_link`;
 ``work = (latents, linear_weights, used, scratch, gram, linear, scale, factor, padded_coef)``
     the work space of an update, see `LinearSpace`;
 ``keys = (seed, chain, sweep)``
     which name the random numbers of a sweep.
+
+Arguments of the kernels of linear models, with n columns, padded to n_padded for vectorised code,
+and rows in n_blocks blocks of `BLOCK`:
+
+- `blocks` (n_blocks, n_padded, BLOCK), `weights` (n_blocks x BLOCK), `bounds` (n_groups + 1):
+  covariates, row weights, and where groups of rows begin; a group is a category, unless rows
+  differ in what is available (`pasb.numerics.rows.Rows`);
+- `roles` (n_groups): what the rows of each group are on the stick (`pasb.sticks`);
+- `coef`, `precision` (n) or (n_padded): coefficients of a category, and their precisions;
+- `eta`, `residual` (rows): linear predictors, and derivatives of the log-likelihood by them; of
+  all rows or of one block, as work space;
+- `slope` (n_padded), `sums` (n_groups): the gradient of the log-posterior, and the log-likelihood
+  of each group's rows;
+- `success`, `failure` (n_groups): sums of the logs of success and of failure over each group's
+  rows;
+- `latents`, `linear_weights` (n_blocks x BLOCK), `used` (n_blocks): weight and linear term of the
+  latent observation of each row, and which blocks have a row that counts;
+- `gaussian` (packed size): a normal approximation (`pasb.binary.bent_normal`);
+- `forward` (bool): whether sticks stop on success;
+- `key` (uint64): of a stream of random numbers, whose row i belongs to row i of the table or to
+  coefficient i;
+- `seed`, `chain`, `sweep`, `stick` (int): what names the random numbers of an update.
 """
 
 from __future__ import annotations

@@ -102,7 +102,9 @@ class LogisticSampler(LinearSampler):
         with self.space() as space:
             regression = self.regression_of(category)
             if self.is_wide:
-                latents_alone(self.table, space.work, roles, keys.at(stick, purpose=LATENTS), coef)
+                latents_alone(
+                    self.weighted_rows, space.work, roles, keys.at(stick, purpose=LATENTS), coef
+                )
                 key = keys.at(stick, purpose=COEFFICIENTS)
                 drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)
             else:

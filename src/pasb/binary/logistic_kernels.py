@@ -1,4 +1,7 @@
-"""The compiled half of `pasb.binary.logistic`; see `pasb.binary.linear_kernels` for the tuples."""
+"""The compiled half of `pasb.binary.logistic`; see `pasb.binary.linear_kernels` for the tuples.
+
+Arguments as in `pasb.binary.linear_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +24,17 @@ from pasb.variates.scalar import open_stream, polya_gamma, stream_key, uniform
 @kernel
 def gibbs_step(regression, work, roles, precision, seed, chain, sweep, stick, coef):
     """Draw latents given `coef`, then `coef` given the latents; False if that took a QR."""
-    table, prior, _ = regression
+    weighted_rows, prior, _ = regression
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    row_half(table, work, roles, key, coef)
+    row_half(weighted_rows, work, roles, key, coef)
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
-    return centre_half(table[0], prior, work, precision, key, coef)
+    return centre_half(weighted_rows[0], prior, work, precision, key, coef)
 
 
 @kernel
-def row_half(table, work, roles, key, coef):
+def row_half(weighted_rows, work, roles, key, coef):
     """Latents of every row given `coef`, and their sums X'WX and X'(h (label - 1/2))."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     latents, linear_weights, used, scratch, gram, linear, _, _, padded_coef = work
     padded_coef[: coef.shape[0]] = coef
     present_predictors(blocks, bounds, roles, padded_coef, latents)
@@ -40,9 +43,9 @@ def row_half(table, work, roles, key, coef):
 
 
 @kernel
-def latents_alone(table, work, roles, key, coef):
+def latents_alone(weighted_rows, work, roles, key, coef):
     """The latents of `row_half` without their sums."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     latents, linear_weights, used, padded_coef = work[0], work[1], work[2], work[8]
     padded_coef[: coef.shape[0]] = coef
     present_predictors(blocks, bounds, roles, padded_coef, latents)

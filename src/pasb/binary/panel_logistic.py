@@ -195,7 +195,7 @@ class PanelSampler(ChoiceSampler):
     def _row_sums(self, parameters, category, stick, roles, keys):
         """X'WX and X'k with the intercepts integrated out, and what these then need."""
         part, n_rows = self.parts[category], self.rows.n_rows
-        blocks, weights, bounds = part.table
+        blocks, weights, bounds = part.weighted_rows
         coef = parameters["coef"][category, self.columns[category]]
         n = len(coef)
         with part.space() as space:
@@ -271,7 +271,7 @@ class PanelSampler(ChoiceSampler):
         self, parameters: Parameters, success: NDArray[np.float64], failure: NDArray[np.float64]
     ) -> None:
         for c, (part, columns) in enumerate(zip(self.parts, self.columns, strict=True)):
-            blocks, weights, bounds = part.table
+            blocks, weights, bounds = part.weighted_rows
             coef = padded(parameters["coef"][c : c + 1, columns], blocks.shape[1])
             with part.space() as space:
                 eta = space.pair[0]

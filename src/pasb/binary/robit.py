@@ -129,7 +129,7 @@ class RobitSampler(LinearSampler):
         with self.space() as space:
             regression = self.regression_of(category)
             if self.is_wide:
-                task = self.table, space.work, self.link[0], roles
+                task = self.weighted_rows, space.work, self.link[0], roles
                 latents_alone(*task, keys.at(stick, purpose=LATENTS), coef)
                 key = keys.at(stick, purpose=COEFFICIENTS)
                 drawn = draw_wide(self.rows.blocks, space.work, alpha, key, coef)

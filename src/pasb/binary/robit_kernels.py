@@ -1,6 +1,7 @@
 """The compiled half of `pasb.binary.robit`: each function is one step of a sweep.
 
-`df`, `constant` and `pieces` stand for the t distribution; see `pasb.binary.t_link`.
+``link = (df, constant, pieces)`` stands for the t distribution; see `pasb.binary.t_link`. Other
+arguments as in `pasb.binary.linear_kernels`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def newton_terms(eta, label, weights, df, constant, pieces, curvature, residual,
     m(u) (m(u) - (log f)'(u)). Far on the wrong side, where a t distribution's log-likelihood is not
     concave, it is negative, and so it is kept from falling below a part of its expectation,
     m(u) m(-u). The approximation is a proposal; whatever it misses, the Metropolis-Hastings
-    ratio puts right.
+    ratio puts right. `label` is 0 or 1, and `curvature` becomes minus the second derivatives.
     """
     sign = 2.0 * label - 1.0
     for i in range(eta.size):
@@ -95,17 +96,17 @@ def sum_alone(eta, weights, sign, df, constant, pieces):
 @kernel
 def gibbs_step(regression, work, roles, precision, seed, chain, sweep, stick, coef):
     """Draw latents given `coef`, then `coef` given the latents; False if that took a QR."""
-    table, prior, (df, _, _) = regression
+    weighted_rows, prior, (df, _, _) = regression
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, LATENTS)
-    row_half(table, work, df, roles, key, coef)
+    row_half(weighted_rows, work, df, roles, key, coef)
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, COEFFICIENTS)
-    return centre_half(table[0], prior, work, precision, key, coef)
+    return centre_half(weighted_rows[0], prior, work, precision, key, coef)
 
 
 @kernel
-def row_half(table, work, df, roles, key, coef):
+def row_half(weighted_rows, work, df, roles, key, coef):
     """Latents of every row given `coef`, and their sums X'WX and X'Wz."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     latents, linear_weights, used, scratch, gram, linear, _, _, padded_coef = work
     padded_coef[: coef.shape[0]] = coef
     present_predictors(blocks, bounds, roles, padded_coef, latents)
@@ -114,9 +115,9 @@ def row_half(table, work, df, roles, key, coef):
 
 
 @kernel
-def latents_alone(table, work, df, roles, key, coef):
+def latents_alone(weighted_rows, work, df, roles, key, coef):
     """The latents of `row_half` without their sums."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     latents, linear_weights, used, padded_coef = work[0], work[1], work[2], work[8]
     padded_coef[: coef.shape[0]] = coef
     present_predictors(blocks, bounds, roles, padded_coef, latents)
@@ -159,7 +160,7 @@ def draw_latents(weights, bounds, roles, df, key, latents, linear_weights, used)
 
 @kernel
 def stretched_log_likelihood(eta, factor, weights, bounds, roles, df, constant, pieces):
-    """Log-likelihood of the observed labels when every linear predictor is stretched."""
+    """Log-likelihood of the observed labels when every predictor is stretched by `factor`."""
     total = 0.0
     for s in range(roles.shape[0]):
         if roles[s] != SUCCESS and roles[s] != FAILURE:

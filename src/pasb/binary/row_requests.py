@@ -8,6 +8,11 @@ stays in the cache while all vectors go over it.
 
 The answer to a vector does not depend on the vectors beside it, bit by bit. So requests may be put
 together in any way, and what was asked before a run was interrupted can be asked again.
+
+The kernels take many vectors at once. Arguments as in `pasb.binary.linear_kernels`, with a first
+axis for the vectors in `roles`, `coef`, `slope`, `sums` and in `gram` (vectors, n_padded,
+n_padded), the negative second derivatives. `eta` and `residual` are of one block, and so are
+`work`, three vectors for predictors, curvatures and residuals, and `scratch` (n_padded, BLOCK).
 """
 
 from __future__ import annotations
@@ -144,8 +149,8 @@ def work_of(request: Request) -> float:
 def _answer(rows: Rows, link: tuple[Any, ...], asked: Stacked) -> Answer:
     n, n_columns = asked.coef.shape
     n_padded = rows.blocks.shape[1]
-    table = (rows.blocks, rows.weights, rows.bounds)
-    task = (table, link, asked.roles, padded(asked.coef, n_padded))
+    weighted_rows = (rows.blocks, rows.weights, rows.bounds)
+    task = (weighted_rows, link, asked.roles, padded(asked.coef, n_padded))
     sums = np.zeros((n, rows.n_groups))
     nothing = np.zeros((n, 0))
     if asked.kind == VALUE:
@@ -173,9 +178,9 @@ def first_in(bounds, start):
 
 
 @kernel
-def many_values(table, link, roles, coef, eta, sums):
+def many_values(weighted_rows, link, roles, coef, eta, sums):
     """Log-likelihoods of many vectors, added to `sums` by vector and group."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     last = bounds.shape[0] - 1
     for k in range(blocks.shape[0]):
         start = k * BLOCK
@@ -201,9 +206,9 @@ def many_values(table, link, roles, coef, eta, sums):
 
 
 @kernel
-def many_slopes(table, link, roles, coef, eta, residual, slope, sums):
+def many_slopes(weighted_rows, link, roles, coef, eta, residual, slope, sums):
     """As `many_values`, bit by bit, and the gradients, added to `slope`."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     last = bounds.shape[0] - 1
     for k in range(blocks.shape[0]):
         start = k * BLOCK
@@ -233,9 +238,9 @@ def many_slopes(table, link, roles, coef, eta, residual, slope, sums):
 
 
 @kernel
-def many_newtons(table, link, roles, coef, work, scratch, gram, slope, sums):
+def many_newtons(weighted_rows, link, roles, coef, work, scratch, gram, slope, sums):
     """Log-likelihoods, gradients and negative second derivatives of many vectors."""
-    blocks, weights, bounds = table
+    blocks, weights, bounds = weighted_rows
     eta, curvature, residual = work
     last = bounds.shape[0] - 1
     for k in range(blocks.shape[0]):

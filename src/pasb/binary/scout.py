@@ -10,6 +10,10 @@ how many leaps a bridge, and the evidence.
 
 All random numbers depend on nothing, so what a scout finds is a function of the rows and the first
 approximation. The sampler's moves are exact whatever it finds.
+
+Arguments as in `pasb.binary.linear_kernels`; `n_steps` is the length of trajectories, `phase`
+tells the streams of the stages apart, `draws` (draws, n) get the positions, and `work` is that of
+`pasb.binary.travel`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     success with probability 1 - exp(-sum_k r_k q_T),  r_k ~ Gamma(gamma_0 / K, rate c_0),
     q_0 = 1,  q_t = log(1 + q_(t-1) exp(psi_t)),  psi_t = x'b_k^(t+1),
     b ~ N(0, 1 / alpha),  alpha ~ Gamma(shape, rate) or fixed,
-    gamma_0 ~ Gamma(mass_shape, mass_rate),  c_0 ~ Gamma(scale_shape, scale_rate).
+    gamma_0 ~ Gamma(mass_shape, mass_rate),  c_0 ~ Gamma(inverse_scale_shape, inverse_scale_rate).
 
 **Augmentation.** In the paper's hierarchy theta_t ~ Gamma(theta_(t+1), scale exp(psi_t)),
 theta_(T+1) = r_k, and a row succeeds when one of its counts m_k ~ Poisson(theta_1) is not
@@ -99,7 +99,7 @@ class Softplus(BinaryModel):
         state.
     mass_shape, mass_rate : float, default=1.0, 1.0
         Gamma prior of gamma_0, the mass of the gamma process.
-    scale_shape, scale_rate : float, default=1.0, 1.0
+    inverse_scale_shape, inverse_scale_rate : float, default=1.0, 1.0
         Gamma prior of c_0, the inverse scale of the weights.
     moves : {"gibbs", "mixed"}, default="gibbs"
         "gibbs" is the update below. "mixed" adds trajectories on the posterior with all latents
@@ -140,8 +140,8 @@ class Softplus(BinaryModel):
         rate: float | str | tuple[float, float] = 8.0,
         mass_shape: float = 1.0,
         mass_rate: float = 1.0,
-        scale_shape: float = 1.0,
-        scale_rate: float = 1.0,
+        inverse_scale_shape: float = 1.0,
+        inverse_scale_rate: float = 1.0,
         moves: str = "gibbs",
         prune: bool = False,
     ):
@@ -152,8 +152,8 @@ class Softplus(BinaryModel):
         self.rate = rate
         self.mass_shape = mass_shape
         self.mass_rate = mass_rate
-        self.scale_shape = scale_shape
-        self.scale_rate = scale_rate
+        self.inverse_scale_shape = inverse_scale_shape
+        self.inverse_scale_rate = inverse_scale_rate
         self.moves = moves
         self.prune = prune
 
@@ -177,7 +177,13 @@ class Softplus(BinaryModel):
             raise ValueError(
                 f"rate must be 'shared', a positive number or a pair of them, not {rate!r}"
             )
-        for name in ("shape", "mass_shape", "mass_rate", "scale_shape", "scale_rate"):
+        for name in (
+            "shape",
+            "mass_shape",
+            "mass_rate",
+            "inverse_scale_shape",
+            "inverse_scale_rate",
+        ):
             if not _positive(getattr(self, name)):
                 raise ValueError(f"{name} must be a positive number, not {getattr(self, name)!r}")
         if not isinstance(self.prune, bool | np.bool_):
@@ -263,15 +269,15 @@ class Softplus(BinaryModel):
         else:
             alpha = np.full(shape, float(self.precision))
         mass = max(rng.gamma(self.mass_shape, 1 / self.mass_rate), LEAST)
-        scale = max(rng.gamma(self.scale_shape, 1 / self.scale_rate), LEAST)
+        inverse_scale = max(rng.gamma(self.inverse_scale_shape, 1 / self.inverse_scale_rate), LEAST)
         own = {
             "coef": rng.standard_normal(shape) / np.sqrt(alpha),
-            "weight": np.maximum(rng.gamma(mass / n_experts, 1 / scale, n_experts), LEAST),
+            "weight": np.maximum(rng.gamma(mass / n_experts, 1 / inverse_scale, n_experts), LEAST),
             "active": np.zeros(n_experts),
             "precision": alpha,
             "rate": rate,
             "mass": np.array([mass]),
-            "scale": np.array([scale]),
+            "inverse_scale": np.array([inverse_scale]),
             "idle": np.zeros(n_experts),
         }
         if self.shares_rate:

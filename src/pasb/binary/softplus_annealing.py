@@ -63,7 +63,9 @@ def leap(rows, prior, work, share, factor, step, n_steps, u, logs, scratch):
     """Follow a trajectory and go where it leads, or turn round; the probability of going.
 
     ``logs`` (log-prior, log-likelihood) and the first rows of `scratch` are those of the place, and
-    become those of the place it leads to. `u` is a uniform number.
+    become those of the place it leads to. `u` is a uniform number, `share` that of the density,
+    `factor` (n, n) its metric, as a factor of the covariance, and `step` times `n_steps` the length
+    of the trajectory; `rows`, `prior` and `work` are as for `anneal`.
     """
     # unpacking an array would give rows of unknown stride, and compile what takes them twice
     place, momentum, by_prior, by_rows = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -3,6 +3,16 @@
 A QR decomposition of [sqrt(W) X; sqrt(alpha)] gives the factor that Cholesky cannot, but over
 all rows it costs more than the rest of an update. The light rows can be summed up as usual,
 so only their Cholesky factor and the heavy rows themselves have to go through it.
+
+Arguments, with n columns and rows in blocks:
+
+- `blocks` (n_blocks, n_padded, BLOCK), `used` (n_blocks): covariates, and which blocks count;
+- `weights`, `linear_weights` (n_blocks x BLOCK): of the rows: latent weights and linear terms;
+- `alpha`, `centre` (n): precisions of the prior, and where it is centred;
+- `key` (uint64): of the stream, whose row i belongs to coefficient i;
+- `scratch` (n_padded, BLOCK), `gram` (n_padded, n_padded), `scale` (n), `factor` (n, n): work
+  space;
+- `out` (n): the draw.
 """
 
 from __future__ import annotations

@@ -9,6 +9,31 @@ that, experts know nothing of each other, and each is updated by itself (`update
 several threads if there are some. Of all latents only theta of one expert is ever kept, and a
 block of rows passes through the cache once a layer: predictors, latents and the share of the
 Gram matrix are computed while it is there.
+
+Arguments of the kernels of softplus models, with K experts of T layers, n columns, padded to
+n_padded for vectorised code, and rows in n_blocks blocks of `BLOCK`:
+
+- `blocks` (n_blocks, n_padded, BLOCK), of which one is `block`, `bounds` (n_groups + 1), `used`
+  (n_blocks): covariates, where groups of rows begin (`pasb.numerics.rows.Rows`), and which blocks
+  have a row that is not absent;
+- `labels` (rows of all blocks or of one): the role of each row on the stick (`pasb.sticks`);
+- `flags` (bytes, rows): a bit for each expert that is active in a row; of one expert, its byte;
+- `coef`, `padded_coef` (K x T, n_padded) or, of one expert, (T, n), (T, n_padded);
+- `precision` (T, n), (K, T, n) or, of one layer, (n);
+- `weight`, `log_weight` (K) or float: r_k, and its log, `LOG_OFF` for experts that are off;
+- `psi`, `log_q`, `q`: linear predictors, and q_t with its log, of a block by layer (T, BLOCK) or
+  by expert (K, BLOCK), of a row (K, T);
+- `active` (K) or (BLOCK), `log_exposure` (K) or (rows): whether experts are active, and the log of
+  v_t;
+- `shape` (rows): theta of the layer above, the shape of Polya-Gamma variables;
+- `thetas` (T - 1, rows), `theta` (K, T): gamma variables of layers;
+- `weights`, `linear` (rows): Polya-Gamma variables, and the rows' shares of the linear term;
+- `rates`: work space of `pasb.binary.softplus_rows.draw_active`;
+- `expert`, `t`, `row`, `stick` (int): which expert, layer, first row of a block, and stick;
+- `key`, `noise` (uint64): of streams, whose row i belongs to row i of the table or to coefficient
+  i;
+- `keys`: seed, chain and sweep;
+- `work`: that of `pasb.binary.softplus_update.expert_space`.
 """
 
 from __future__ import annotations

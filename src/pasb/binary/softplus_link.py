@@ -3,6 +3,9 @@
 With psi_t = x'b_k^(t+1), q_0 = 1 and q_t = log(1 + q_(t-1) exp(psi_t)), a row fails with
 probability exp(-lambda), lambda = sum_k r_k q_T (the paper's equation for lambda_{i z_s}). Only
 log q is kept: q itself underflows for a linear predictor below -745.
+
+Arguments as in `pasb.binary.softplus_kernels`; the results `log_success` and `log_failure` have an
+entry for each row, `success` and `failure` (n_groups) for each group of rows.
 """
 
 from __future__ import annotations

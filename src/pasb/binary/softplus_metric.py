@@ -10,6 +10,9 @@ diagonal metric for the same gradients (`benchmarks/softplus_trajectories.py`).
 
 A matrix of all coefficients and log-weights up to `MOST_DENSE` of them, else one for each
 coefficient vector. The other coordinates have a curvature each.
+
+Arguments as in `pasb.binary.softplus_kernels`; `powers` (BLOCK) are the weights of the rows of a
+block, and `by_row` (5, BLOCK) is work space.
 """
 
 from __future__ import annotations
@@ -139,7 +142,7 @@ def prior_curvature(prior, position, n_experts, n_vectors, n_columns) -> NDArray
     out = np.zeros(len(position))
     coef = position[:n_coef].reshape(n_vectors, n_columns)
     rate = np.exp(position[n_coef + n_experts : n_coef + n_experts + n_vectors])
-    mass, scale = np.exp(position[-2:])
+    mass, inverse_scale = np.exp(position[-2:])
     if ard:
         square = 0.5 * coef**2
         inside = rate[:, None] + square
@@ -150,7 +153,7 @@ def prior_curvature(prior, position, n_experts, n_vectors, n_columns) -> NDArray
         out[:n_coef] = shape
         out[n_coef + n_experts : -2] = 1.0
     weight = np.exp(position[n_coef : n_coef + n_experts])
-    out[n_coef : n_coef + n_experts] = scale * weight + LEAST_CURVATURE
+    out[n_coef : n_coef + n_experts] = inverse_scale * weight + LEAST_CURVATURE
     out[-2] = 1.0
-    out[-1] = mass + hypers[3] * scale + LEAST_CURVATURE
+    out[-1] = mass + hypers[3] * inverse_scale + LEAST_CURVATURE
     return out

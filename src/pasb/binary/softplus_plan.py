@@ -170,9 +170,11 @@ def factor_at(rows, prior, work, positions, share: float) -> NDArray[np.float32]
     diagonal = np.zeros(n)
     for position in positions:
         _add_information(rows, prior, work, position, curvature)
-        mass, scale = np.exp(position[-2:])
+        mass, inverse_scale = np.exp(position[-2:])
         weight = np.exp(position[n_coef : n_coef + n_experts])
-        diagonal[n_coef : n_coef + n_experts] += np.minimum(scale * weight, MOST_INFORMATION)
+        diagonal[n_coef : n_coef + n_experts] += np.minimum(
+            inverse_scale * weight, MOST_INFORMATION
+        )
         diagonal[-1] += mass
     curvature *= share
     diagonal[n_coef : n_coef + n_experts] += len(positions) * LEAST_CURVATURE

@@ -9,7 +9,8 @@ this order. With a = gamma_0 / K the log-density, up to a constant, is
       or - precision b^2 / 2 where the precision is fixed,
     + sum of a_0 log(rate) - b_0 rate                     over layers, with Gamma(a_0, b_0) rates,
     + sum of a log(r_k) + a log(c_0) - log Gamma(a) - c_0 r_k        over experts,
-    + mass_shape log(gamma_0) - mass_rate gamma_0 + scale_shape log(c_0) - scale_rate c_0,
+    + mass_shape log(gamma_0) - mass_rate gamma_0
+    + inverse_scale_shape log(c_0) - inverse_scale_rate c_0,
 
 with the Jacobians of the logs included.
 """
@@ -38,7 +39,7 @@ IN_SINGLE = True
 
 def position_of(own: Parameters) -> NDArray[np.float64]:
     """The position of one category's parameters."""
-    logs = [np.log(own[name].ravel()) for name in ("weight", "rate", "mass", "scale")]
+    logs = [np.log(own[name].ravel()) for name in ("weight", "rate", "mass", "inverse_scale")]
     return np.concatenate([own["coef"].ravel(), *logs])
 
 
@@ -46,7 +47,7 @@ def take_position(position: NDArray[np.float64], own: Parameters, sampled_rates:
     """Write a position into one category's parameters."""
     n = own["coef"].size
     own["coef"][...] = position[:n].reshape(own["coef"].shape)
-    for name in ("weight", "rate", "mass", "scale"):
+    for name in ("weight", "rate", "mass", "inverse_scale"):
         size = own[name].size
         if name != "rate" or sampled_rates:
             values = np.exp(np.maximum(position[n : n + size], LOG_LEAST))
@@ -107,7 +108,7 @@ def add_log_prior(prior, position, gradient, work):
     n_coef = n_vectors * n_columns
     log_r = position[n_coef : n_coef + n_experts]
     log_rate = position[n_coef + n_experts : n_coef + n_experts + n_vectors]
-    log_mass, log_scale = position[-2], position[-1]
+    log_mass, log_inverse_scale = position[-2], position[-1]
     grad_r = gradient[n_coef : n_coef + n_experts]
     total = 0.0
     # coefficients and rates
@@ -131,19 +132,26 @@ def add_log_prior(prior, position, gradient, work):
         else:
             gradient[at] = 0.0  # it stays where it is
     # weights, gamma_0 and c_0
-    mass, scale = math.exp(log_mass), math.exp(log_scale)
+    mass, inverse_scale = math.exp(log_mass), math.exp(log_inverse_scale)
     a = mass / n_experts
     shares, sum_r = 0.0, 0.0
     for k in range(n_experts):
         r = math.exp(log_r[k])
-        total += a * log_r[k] - scale * r
-        grad_r[k] += a - scale * r
+        total += a * log_r[k] - inverse_scale * r
+        grad_r[k] += a - inverse_scale * r
         shares += log_r[k]
         sum_r += r
-    total += mass * log_scale - n_experts * math.lgamma(a)
-    total += hypers[0] * log_mass - hypers[1] * mass + hypers[2] * log_scale - hypers[3] * scale
-    gradient[-2] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
-    gradient[-1] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
+    total += mass * log_inverse_scale - n_experts * math.lgamma(a)
+    total += (
+        hypers[0] * log_mass
+        - hypers[1] * mass
+        + hypers[2] * log_inverse_scale
+        - hypers[3] * inverse_scale
+    )
+    gradient[-2] = (
+        a * shares + mass * (log_inverse_scale - digamma(a)) + hypers[0] - hypers[1] * mass
+    )
+    gradient[-1] = mass - inverse_scale * sum_r + hypers[2] - hypers[3] * inverse_scale
     return total
 
 

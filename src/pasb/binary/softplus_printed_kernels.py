@@ -3,6 +3,9 @@
 `draw_counts` passes over the rows once, for all experts: theta downward, and the counts of
 the lowest layer. Given those, experts know nothing of each other, and `update_expert` goes
 upward through the layers of one of them.
+
+Other arguments as in `pasb.binary.softplus_kernels`; `counts` (K, T, rows) or (T, rows) are the
+latent counts of the layers, and `sums` what `update_expert` returns.
 """
 
 from __future__ import annotations

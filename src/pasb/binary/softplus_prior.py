@@ -2,6 +2,17 @@
 
 Everything is drawn in logs where it may underflow: the shape of a weight that is not needed
 is gamma_0 / K, and gamma_0 may be tiny itself.
+
+Arguments of one category, with K experts of T layers and n columns:
+
+- `coef`, `precision` (K, T, n); `rate` (K, T): rates of the gamma priors of the precisions;
+- `weight` (K), `mass` (1), `inverse_scale` (1): r_k, gamma_0 and c_0;
+- `n_active`, `exposure` (K): active rows of each expert, and the sum of its exposures;
+- `hypers` (4): shape and rate of the priors of gamma_0 and of c_0;
+- `rate_prior` (2): shape and rate of the prior of the rates; shape 0 where these are fixed;
+- `shape` (float), `ard` (bool): shape of the prior of the precisions; whether these are sampled;
+- `seats` (float), `n_experts` (int): the sum of the CRT variables, and K;
+- `seed`, `chain`, `sweep`, `stick` (int): what names the random numbers.
 """
 
 from __future__ import annotations
@@ -32,48 +43,50 @@ LOG_LEAST_MASS = LOG_LEAST + 20.0  # a share of it, gamma_0 / K, must not underf
 
 @kernel
 def draw_seats(k, n_experts, n_active, mass, seed, chain, sweep, stick):
-    """CRT(n_k, gamma_0 / K) of expert k."""
+    """CRT(n_k, gamma_0 / K) of expert `k`, with its `n_active` and the number `mass`."""
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
     seats, _ = crt(open_stream(key, k), np.int64(n_active), mass / n_experts)
     return seats
 
 
 @kernel
-def draw_weights(n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale):
+def draw_weights(
+    n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, inverse_scale
+):
     """gamma_0 with the weights integrated out, then the weights, then c_0.
 
-    In another order the stationary distribution would be another one. `mass` and `scale` are
-    gamma_0 and c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
+    In another order the stationary distribution would be another one. `mass` and `inverse_scale`
+    are gamma_0 and c_0, arrays of one number; `hypers` are the shapes and rates of their priors.
     """
     n_experts = weight.size
     seats = 0.0
     for k in range(n_experts):
         seats += draw_seats(k, n_experts, n_active[k], mass[0], seed, chain, sweep, stick)
     draw_weights_given(
-        seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+        seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, inverse_scale
     )
 
 
 @kernel
 def draw_weights_given(
-    seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, scale
+    seats, n_active, exposure, hypers, seed, chain, sweep, stick, weight, mass, inverse_scale
 ):
     """The same, with the sum of the CRT variables of all experts."""
     n_experts = weight.size
     key = stream_key(seed, chain, sweep, stick, NO_EXPERT, HYPERS)
     logs = 0.0
     for k in range(n_experts):
-        logs += math.log1p(exposure[k] / scale[0])
+        logs += math.log1p(exposure[k] / inverse_scale[0])
     log_mass, _ = log_gamma(open_stream(key, n_experts), hypers[0] + seats)
     mass[0] = math.exp(max(log_mass - math.log(hypers[1] + logs / n_experts), LOG_LEAST_MASS))
     total = 0.0
     for k in range(n_experts):
         stream = open_stream(key, n_experts + 2 + k)
         log_r, _ = log_gamma(stream, mass[0] / n_experts + n_active[k])
-        weight[k] = math.exp(max(log_r - math.log(scale[0] + exposure[k]), LOG_LEAST))
+        weight[k] = math.exp(max(log_r - math.log(inverse_scale[0] + exposure[k]), LOG_LEAST))
         total += weight[k]
-    log_scale, _ = log_gamma(open_stream(key, n_experts + 1), hypers[2] + mass[0])
-    scale[0] = math.exp(max(log_scale - math.log(hypers[3] + total), LOG_LEAST))
+    log_inverse_scale, _ = log_gamma(open_stream(key, n_experts + 1), hypers[2] + mass[0])
+    inverse_scale[0] = math.exp(max(log_inverse_scale - math.log(hypers[3] + total), LOG_LEAST))
 
 
 @kernel
@@ -129,7 +142,7 @@ def draw_precisions(coef, counted, shape, rate_prior, seed, chain, sweep, stick,
 
 @kernel
 def draw_hypers_from_prior(
-    hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, scale
+    hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, inverse_scale
 ):
     """gamma_0, c_0, weights and rates of one category from the prior."""
     n_experts, n_layers = rate.shape
@@ -138,10 +151,10 @@ def draw_hypers_from_prior(
     x, stream = log_gamma(stream, hypers[0])
     mass[0] = math.exp(max(x - math.log(hypers[1]), LOG_LEAST_MASS))
     x, stream = log_gamma(stream, hypers[2])
-    scale[0] = math.exp(max(x - math.log(hypers[3]), LOG_LEAST))
+    inverse_scale[0] = math.exp(max(x - math.log(hypers[3]), LOG_LEAST))
     for k in range(n_experts):
         x, stream = log_gamma(stream, mass[0] / n_experts)
-        weight[k] = math.exp(max(x - math.log(scale[0]), LOG_LEAST))
+        weight[k] = math.exp(max(x - math.log(inverse_scale[0]), LOG_LEAST))
         for t in range(n_layers):
             if rate_prior[0] > 0.0:
                 x, stream = gamma(stream, rate_prior[0])
@@ -163,11 +176,13 @@ def draw_from_prior(
     precision,
     rate,
     mass,
-    scale,
+    inverse_scale,
 ):
     """All parameters of one category from the prior."""
     n_experts, n_layers, n = coef.shape
-    draw_hypers_from_prior(hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, scale)
+    draw_hypers_from_prior(
+        hypers, rate_prior, seed, chain, sweep, stick, weight, rate, mass, inverse_scale
+    )
     if ard:
         draw_precisions(coef, NONE, shape, rate_prior, seed, chain, sweep, stick, precision, rate)
     for k in range(n_experts):

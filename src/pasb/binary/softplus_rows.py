@@ -1,6 +1,17 @@
 """What an update of a softplus regression does to one row; one source for CPUs and GPUs.
 
 The names follow the derivation in `pasb.binary.softplus`.
+
+Arguments of one row, of which each has an entry for every expert (K), or for expert and layer (K,
+T):
+
+- `psi`, `log_q`, `q`, `theta` (K, T): linear predictors, log q_t and q_t, gamma variables;
+- `weight`, `log_weight` (K): r_k, and its log; `off` (K): whether an expert takes no part;
+- `label` (int): the role of the row (`pasb.sticks`);
+- `log_rate`, `rate`, `left` (K): work space: r_k q_T and its log, and sums of it over the experts
+  that are left;
+- `active` (K), `log_exposure` (K): what is drawn: who has an arrival, and the log of the exposure;
+- `stream`: where the random numbers of the row begin.
 """
 
 from __future__ import annotations

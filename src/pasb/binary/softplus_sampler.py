@@ -54,7 +54,13 @@ class SoftplusSampler(PrecisionSampler):
         self.shape = float(model.shape)
         self.given_rate_prior = np.array(model.rate_prior)
         self.hypers = np.array(
-            [model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate], dtype=float
+            [
+                model.mass_shape,
+                model.mass_rate,
+                model.inverse_scale_shape,
+                model.inverse_scale_rate,
+            ],
+            dtype=float,
         )
         self.guards = {"bounded_precisions": 0, "qr_fallbacks": 0, "frozen_rows": 0}
         n, n_categories = rows.n_columns, rows.n_categories
@@ -90,7 +96,7 @@ class SoftplusSampler(PrecisionSampler):
             "precision": np.full(full, precision),
             "rate": np.full(full[:-1], rate),
             "mass": np.ones((n_categories, 1)),
-            "scale": np.ones((n_categories, 1)),
+            "inverse_scale": np.ones((n_categories, 1)),
             "idle": np.zeros((n_categories, n_experts)),
         }
         if self.model.shares_rate:
@@ -168,14 +174,14 @@ class SoftplusSampler(PrecisionSampler):
         self, own: Parameters, exposure: NDArray[np.float64], keys: Keys, stick: int
     ) -> None:
         """gamma_0, weights and c_0 of one category."""
-        hypers = own["weight"], own["mass"], own["scale"]
+        hypers = own["weight"], own["mass"], own["inverse_scale"]
         draw_weights(own["active"], exposure, self.hypers, *keys, stick, *hypers)
 
     def draw_prior(self, parameters: Parameters, category: int, stick: int, keys: Keys) -> None:  # noqa: D102
         own = {name: values[category] for name, values in parameters.items()}
         own["active"][:] = 0.0
         own["idle"][:] = 0.0
-        drawn = ("coef", "weight", "precision", "rate", "mass", "scale")
+        drawn = ("coef", "weight", "precision", "rate", "mass", "inverse_scale")
         draw_from_prior(
             self.hypers,
             self.ard,

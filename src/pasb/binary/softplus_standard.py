@@ -41,7 +41,7 @@ def standard_of(own: Parameters, rate_prior: NDArray[np.float64]) -> NDArray[np.
     """The standard position of one category's parameters."""
     rate = own["rate"]
     x = own["coef"] / np.sqrt(rate)[..., None]
-    logs = [np.log(own[name].ravel()) for name in ("weight", "rate", "mass", "scale")]
+    logs = [np.log(own[name].ravel()) for name in ("weight", "rate", "mass", "inverse_scale")]
     logs[1] = logs[1] - np.log(unit_of(rate_prior))
     return np.concatenate([x.ravel(), *logs])
 
@@ -57,7 +57,7 @@ def take_standard(
     x = position[:n].reshape(own["coef"].shape)
     own["coef"][...] = x * np.sqrt(own["rate"])[..., None]
     own["weight"][:] = np.exp(np.maximum(position[n : n + n_experts], LOG_LEAST))
-    own["mass"][0], own["scale"][0] = np.exp(np.maximum(position[-2:], LOG_LEAST))
+    own["mass"][0], own["inverse_scale"][0] = np.exp(np.maximum(position[-2:], LOG_LEAST))
 
 
 @kernel
@@ -142,19 +142,26 @@ def log_prior_and_forces(rows, prior, position, by_prior, by_rows, work):
             by_prior[first_rate + j] = rate_prior[0] - relative
             by_rows[first_rate + j] = slope
     # weights, gamma_0 and c_0
-    log_mass, log_scale = position[-2], position[-1]
-    mass, scale = math.exp(log_mass), math.exp(log_scale)
+    log_mass, log_inverse_scale = position[-2], position[-1]
+    mass, inverse_scale = math.exp(log_mass), math.exp(log_inverse_scale)
     a = mass / n_experts
     shares, sum_r = 0.0, 0.0
     for k in range(n_experts):
         r = math.exp(log_r[k])
-        total += a * log_r[k] - scale * r
-        by_prior[n_coef + k] = a - scale * r
+        total += a * log_r[k] - inverse_scale * r
+        by_prior[n_coef + k] = a - inverse_scale * r
         shares += log_r[k]
         sum_r += r
-    total += mass * log_scale - n_experts * math.lgamma(a)
-    total += hypers[0] * log_mass - hypers[1] * mass + hypers[2] * log_scale - hypers[3] * scale
-    by_prior[-2] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
-    by_prior[-1] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
+    total += mass * log_inverse_scale - n_experts * math.lgamma(a)
+    total += (
+        hypers[0] * log_mass
+        - hypers[1] * mass
+        + hypers[2] * log_inverse_scale
+        - hypers[3] * inverse_scale
+    )
+    by_prior[-2] = (
+        a * shares + mass * (log_inverse_scale - digamma(a)) + hypers[0] - hypers[1] * mass
+    )
+    by_prior[-1] = mass - inverse_scale * sum_r + hypers[2] - hypers[3] * inverse_scale
     by_rows[-2] = by_rows[-1] = 0.0
     return total

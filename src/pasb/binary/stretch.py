@@ -6,6 +6,8 @@ target the posterior with latents and precisions integrated out, so they are fol
 by fresh draws of both. Two of them a sweep make the effective sample size of class
 probabilities 3 to 5 times as large on iris, wine and vehicle, for a tenth more time
 (`benchmarks/mixing.py`).
+
+Arguments as in `pasb.binary.linear_kernels`; `n_moves` are made.
 """
 
 from __future__ import annotations

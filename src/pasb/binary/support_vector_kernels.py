@@ -3,6 +3,17 @@
 A row with label b in {-1, 1}, linear predictor eta and weight h has the pseudo-likelihood
 exp(-2 h max(1 - b eta, 0)). Given its latent w it is that of a normal observation with
 precision ``pull`` = h^2 / w and linear term b (h + pull).
+
+Arguments as in `pasb.binary.linear_kernels`, and
+
+- `pull`, `residual` (n_blocks x BLOCK): 1/w times the square of the row weight, and the linear
+  term, less what the coefficients explain so far;
+- `prior_log_odds` (float), `inclusion` (float): log-odds, and probability, that a column is in;
+- `kind`, `shape`, `rate`: of the prior of the precisions (`pasb.binary.support_vector`);
+- `precision_key` (uint64): of the stream of the precisions;
+- `chosen` (columns that are in), `plain` (n_padded), `scratch` (n_padded, BLOCK), `gram`
+  (n_padded, n_padded), `linear` (n_padded): which columns those are; work space; Gram matrix and
+  linear term.
 """
 
 from __future__ import annotations

@@ -14,6 +14,9 @@ precisions, and shape and rate of their gamma prior, the log of the ratio that d
 
 With fixed precisions b moves alone, and the prior and the Jacobian count. Latents are integrated
 out, so they have to be drawn afterwards.
+
+Arguments as in `pasb.binary.support_vector_kernels` and `pasb.binary.linear_kernels`; `n_moves`
+are made.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ with where it began, and means of such draws vary less than those of independent
 ``work = (new_coef, new_slope, new_sums, eta, residual, vectors)`` is what a trajectory works in:
 coefficients, slope and sums of its end; work space of `slopes`; and six vectors. All vectors of
 columns are padded.
+
+Other arguments as in `pasb.binary.linear_kernels`; a trajectory has `n_steps` steps.
 """
 
 from __future__ import annotations

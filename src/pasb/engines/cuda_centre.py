@@ -2,6 +2,11 @@
 
 State arrays have a *slot* for each category of each chain; `slots` says which one a problem, a
 stick of a chain, belongs to. Sums are taken in a fixed order: the same keys give the same draws.
+
+Arguments as in `pasb.engines.cuda_rows`; `factors` (vectors, n, n), `scales` and `works` (vectors,
+n) are work space of normal draws. Of one vector these are `factor`, `scale` and `work`, `n`
+columns with the stream `key`, shared out among the threads: `thread` is the first, and every
+`step`-th follows.
 """
 
 from __future__ import annotations
@@ -180,7 +185,7 @@ def draw_coefficients(
 
 @cuda.jit
 def draw_gamma_process(
-    n_active, exposure, hypers, slots, stick_keys, sweep, weight, active, mass, scale
+    n_active, exposure, hypers, slots, stick_keys, sweep, weight, active, mass, inverse_scale
 ):
     """gamma_0, weights and c_0; one block a problem, whose threads share out the experts."""
     values = cuda.shared.array(THREADS, np.float64)
@@ -207,7 +212,7 @@ def draw_gamma_process(
             stick,
             weight[slot],
             mass[slot],
-            scale[slot],
+            inverse_scale[slot],
         )
 
 
@@ -282,7 +287,7 @@ def draw_references(
     precision,
     rate,
     mass,
-    scale,
+    inverse_scale,
 ):
     """All parameters of a reference category from the prior; one block a chain.
 
@@ -304,7 +309,7 @@ def draw_references(
             weight[slot],
             rate[slot],
             mass[slot],
-            scale[slot],
+            inverse_scale[slot],
         )
     cuda.syncthreads()
     n_experts, n_layers, n = coef.shape[1], coef.shape[2], widths[table]

@@ -4,6 +4,17 @@ The log-density is that of `pasb.binary.softplus_posterior`. Between two matrix 
 takes one row from its predictors to the derivatives of its log-likelihood by them; the second
 product adds these up over rows. A *place* is a stick that is being worked at; `members` says which
 *pair* of chain and stick that is, -1 for none. Kernels pass over places that are not `running`.
+
+Arguments as in `pasb.engines.cuda_rows`; with N coordinates of a position, coefficient vectors V =
+K T:
+
+- `members`, `running` (places): the pair of a place, and whether it still moves; `n_sticks` of a
+  chain;
+- `place`, `gradient` (places, N): positions, and the gradients there;
+- `grad_coef` (places x V, n), `parts` (places, blocks of rows, 1 + K): derivatives of the
+  log-likelihood by coefficients; the log-likelihood and its derivatives by log-weights, summed by
+  blocks of rows;
+- `terms` (places, V + 2): what the log-density is the sum of.
 """
 
 from __future__ import annotations
@@ -240,23 +251,30 @@ def add_prior(
 def weights_term(hypers, position, n_coef, n_experts, gradient):
     """The terms of weights, gamma_0 and c_0; their gradients are added to or written."""
     last = position.shape[0] - 1
-    log_mass, log_scale = position[last - 1], position[last]
-    inside = abs(log_mass) <= LOG_BOUND and abs(log_scale) <= LOG_BOUND
+    log_mass, log_inverse_scale = position[last - 1], position[last]
+    inside = abs(log_mass) <= LOG_BOUND and abs(log_inverse_scale) <= LOG_BOUND
     for k in range(n_coef, n_coef + n_experts):
         inside = inside and abs(position[k]) <= LOG_BOUND
     if not inside:
         return -np.inf
-    mass, scale = math.exp(log_mass), math.exp(log_scale)
+    mass, inverse_scale = math.exp(log_mass), math.exp(log_inverse_scale)
     a = mass / n_experts
     total, shares, sum_r = 0.0, 0.0, 0.0
     for k in range(n_coef, n_coef + n_experts):
         r = math.exp(position[k])
-        total += a * position[k] - scale * r
-        gradient[k] += a - scale * r
+        total += a * position[k] - inverse_scale * r
+        gradient[k] += a - inverse_scale * r
         shares += position[k]
         sum_r += r
-    total += mass * log_scale - n_experts * math.lgamma(a)
-    total += hypers[0] * log_mass - hypers[1] * mass + hypers[2] * log_scale - hypers[3] * scale
-    gradient[last - 1] = a * shares + mass * (log_scale - digamma(a)) + hypers[0] - hypers[1] * mass
-    gradient[last] = mass - scale * sum_r + hypers[2] - hypers[3] * scale
+    total += mass * log_inverse_scale - n_experts * math.lgamma(a)
+    total += (
+        hypers[0] * log_mass
+        - hypers[1] * mass
+        + hypers[2] * log_inverse_scale
+        - hypers[3] * inverse_scale
+    )
+    gradient[last - 1] = (
+        a * shares + mass * (log_inverse_scale - digamma(a)) + hypers[0] - hypers[1] * mass
+    )
+    gradient[last] = mass - inverse_scale * sum_r + hypers[2] - hypers[3] * inverse_scale
     return total

@@ -9,6 +9,18 @@ momentum with the second half added, `kick` adds it for good.
 
 Positions have as many columns as the widest table of the batch. Coordinates of columns that a table
 lacks are zero and stay zero.
+
+Arguments as in `pasb.engines.cuda_gradient` and `pasb.engines.cuda_rows`, and
+
+- `slots` (pairs), `names` (pairs, 3): where the parameters of a pair are; seed, chain and stick;
+- `position` (pairs, N), `outcome` (pairs, 4): where trajectories begin and end, and what they did;
+- `steps`, `n_steps` (pairs): length of a step, and how many; `taken` (places): steps made so far;
+- `factors` (pairs, blocks, m, m), `rest` (pairs, others): the metric, as in
+  `pasb.binary.softplus_metric.Metric`;
+- `momentum`, `force` (places, N): in whitened coordinates; `energy`, `error` (places): that of the
+  beginning, and how far it is off;
+- `place_coef` (places, V n): coefficients of the places;
+- `first` (0 or 1): whether there was no step yet; `n_columns`: n.
 """
 
 from __future__ import annotations
@@ -38,7 +50,7 @@ def key_of_pair(name, sweep):
 
 
 @cuda.jit
-def look(slots, widths, coef, weight, rate, mass, scale, position):
+def look(slots, widths, coef, weight, rate, mass, inverse_scale, position):
     """The positions of all pairs; a block's second index is the pair."""
     i, pair = cuda.grid(1), cuda.blockIdx.y
     if i >= position.shape[1]:
@@ -58,12 +70,12 @@ def look(slots, widths, coef, weight, rate, mass, scale, position):
         j = i - n_experts
         x = rate[slot, j // n_layers, j % n_layers]
     else:
-        x = mass[slot, 0] if i == n_experts * (n_layers + 1) else scale[slot, 0]
+        x = mass[slot, 0] if i == n_experts * (n_layers + 1) else inverse_scale[slot, 0]
     position[pair, n_coef + i] = math.log(x)
 
 
 @cuda.jit
-def take(slots, widths, rate_prior, position, coef, weight, rate, mass, scale):
+def take(slots, widths, rate_prior, position, coef, weight, rate, mass, inverse_scale):
     """Write positions into the state; a block's second index is the pair."""
     i, pair = cuda.grid(1), cuda.blockIdx.y
     if i >= position.shape[1]:
@@ -87,7 +99,7 @@ def take(slots, widths, rate_prior, position, coef, weight, rate, mass, scale):
     elif i == n_experts * (n_layers + 1):
         mass[slot, 0] = x
     else:
-        scale[slot, 0] = x
+        inverse_scale[slot, 0] = x
 
 
 @cuda.jit

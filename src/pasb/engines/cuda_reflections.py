@@ -3,6 +3,12 @@
 As on the CPU (`pasb.binary.softplus_heavy`), the light rows are summed up as usual, and their
 factor and the heavy rows go through Householder reflections, with the linear term as one more
 column.
+
+Arguments as in `pasb.engines.cuda_rows` and `pasb.engines.cuda_centre`. Of one vector, `alpha` (n)
+are the precisions of the prior, `table` (n, R) the covariates, `weights` and `shares` those of its
+rows, and `stack` (n + 1, R + n) has what is reflected, of which `height` entries of a column
+count. As many as `lanes` threads go along a column; `lane` is the number of a thread among them,
+and `values` the memory that a block of threads shares.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ def row_terms(blocks, weights, pieces, roles, coef, kind, df, constant, t, sums,
 
     `blocks` is (blocks, columns, BLOCK), `weights` (rows or none), `pieces` (pieces, 4) has block,
     first, last and group, `roles` (vectors, groups), `coef` (vectors, columns), `t` the
-    pieces of a t distribution, none for the logistic link; `sums` is (vectors, pieces), `terms`
+    pieces of a t distribution, none for the logistic link, as `df` is 0 there and `constant`
+    does not count; `sums` is (vectors, pieces), `terms`
     (2, vectors, rows) has first and negative second derivatives.
     """
     values = cuda.shared.array(THREADS, np.float64)

@@ -4,6 +4,30 @@ What happens to a row is the code that the CPU runs (`pasb.binary.softplus_rows`
 a stick of a chain; *vectors*, one for each expert, are numbered problem by problem. Rows are the
 fastest axis, so that neighbouring threads read neighbouring numbers. Chains of one *table*
 stand together; rows that only pad it have the category S, which is absent from every stick.
+
+Arguments of the kernels of a batch, with R rows, K experts of T layers and n columns, those of the
+largest table. `pasb.engines.softplus_arrays.SoftplusArrays` makes the arrays:
+
+- `table` (tables, n, R), `category` (tables, R), `bounds` (tables, groups + 1): covariates by
+  column, the group of each row, and where groups begin; `widths` (tables): columns that a table
+  has;
+- `roles` (problems, groups + 1): what the rows of a group are on a stick;
+- `slots` (problems): where in the state arrays the parameters of a stick are;
+- `coef`, `precision` (slots, K, T, n), `rate` (slots, K, T), `weight`, `active` (slots, K),
+  `mass`, `inverse_scale` (slots, 1): the state; `own_coef` (vectors, n) has the coefficients of
+  one layer;
+- `psi`, `theta` (T, vectors, R) or, of one layer, (vectors, R): predictors and gamma variables;
+- `log_exposure`, `weights`, `shares` (vectors, R): log exposures, Polya-Gamma variables, and the
+  rows' shares of the linear term; `active` of rows (vectors, R): whether an expert is active;
+- `gram` (vectors, n (n + 1) / 2), `linear` (vectors, n): X'WX, its lower triangle, and linear
+  term;
+- `n_active`, `exposure` (problems, K): sums over the rows;
+- `hypers` (4), `rate_prior` (chains, 2), `ard` (bool), `shape` (float): priors, as in
+  `pasb.binary.softplus_prior`;
+- `stick_keys` (problems, 3): seed, chain and stick, which name random numbers; `sweep` (1);
+  `layer`;
+- `failed`, `some_steep` (vectors), `guards` (chains, 3): whether Cholesky failed, whether a row is
+  steep, and how often guards fired.
 """
 
 from __future__ import annotations
@@ -61,7 +85,8 @@ def polya_gammas(
 ):
     """w ~ PG(shape + n, psi + log exposure) of one layer; a block's second index is the vector.
 
-    `shape` is (vectors, rows), or (vectors, 1) where it is the same for all rows. `some_steep`
+    `shape` is (vectors, rows), or (vectors, 1) where it is the same for all rows; `linear` becomes
+    the `shares`. `some_steep`
     becomes 1 for vectors with a steep row; `guards` has a row for each chain.
     """
     row = cuda.grid(1)

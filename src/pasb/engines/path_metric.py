@@ -24,7 +24,7 @@ class PathMetrics:
     Parameters
     ----------
     batch : SoftplusArrays
-        Whose arrays they stand beside.
+        Whose arrays they are kept with.
     sizes : PathSizes
     information : kernel
         `pasb.engines.cuda_gradient.of_size(...).row_information`.

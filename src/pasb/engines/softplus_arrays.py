@@ -18,7 +18,7 @@ from pasb.errors import EngineError
 from pasb.numerics.rows import Rows, unblocked
 from pasb.sampling.problem import Problem
 
-STATE = ("coef", "weight", "active", "precision", "rate", "mass", "scale")
+STATE = ("coef", "weight", "active", "precision", "rate", "mass", "inverse_scale")
 STACKS = 64  # QR decompositions at the same time
 STACK_BYTES = 2**30  # for all of them
 SHARE = 0.9  # of the free memory
@@ -81,7 +81,12 @@ class SoftplusArrays:
     def hypers(self) -> list[float]:
         """Shapes and rates of the priors of gamma_0 and c_0."""
         model = self.model
-        own = (model.mass_shape, model.mass_rate, model.scale_shape, model.scale_rate)
+        own = (
+            model.mass_shape,
+            model.mass_rate,
+            model.inverse_scale_shape,
+            model.inverse_scale_rate,
+        )
         return [float(value) for value in own]
 
     def _sizes(self) -> tuple[int, int]:

@@ -255,7 +255,7 @@ class SoftplusBatch(SoftplusArrays):
             self.n_problems,
             THREADS,
             *("n_active", "exposure", "hypers", "slots", "stick_keys", "sweep"),
-            *("weight", "active", "mass", "scale"),
+            *("weight", "active", "mass", "inverse_scale"),
         )
         ard, shape = self.model.precision == "ard", float(self.model.shape)
         if ard:
@@ -289,7 +289,7 @@ class SoftplusBatch(SoftplusArrays):
                     "precision",
                     "rate",
                     "mass",
-                    "scale",
+                    "inverse_scale",
                 ),
             )
 

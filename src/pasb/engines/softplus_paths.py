@@ -292,7 +292,16 @@ class SoftplusPaths:
             cuda_paths.look,
             self._by_coordinate(self.sizes.n_pairs),
             THREADS,
-            *("path_slots", "widths", "coef", "weight", "rate", "mass", "scale", "position"),
+            *(
+                "path_slots",
+                "widths",
+                "coef",
+                "weight",
+                "rate",
+                "mass",
+                "inverse_scale",
+                "position",
+            ),
         )
 
     def _enter(self) -> None:
@@ -318,7 +327,7 @@ class SoftplusPaths:
             self._by_coordinate(self.sizes.n_pairs),
             THREADS,
             *("path_slots", "widths", "rate_prior", "position"),
-            *("coef", "weight", "rate", "mass", "scale"),
+            *("coef", "weight", "rate", "mass", "inverse_scale"),
         )
         if self.ard:  # rates are part of the position
             self._launch(

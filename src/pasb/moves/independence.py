@@ -1,7 +1,7 @@
 """Independence proposals: new coefficients for one stick or two, and the ratio that decides.
 
 Swaps that keep the coefficients are hardly ever accepted once those have adapted to the order. So
-the coefficients of every stick that changes are proposed afresh, from normal approximations
+the coefficients of every stick that changes are proposed too, from normal approximations
 q(. | c, R) of their posterior given the new order, and the move is accepted with the
 Metropolis-Hastings ratio
 
@@ -47,8 +47,8 @@ TRUST = 0.5  # the power of the evidences in the first one
 class Independence:
     """Independence proposals of one chain."""
 
-    def __init__(self, sampler: LinearSampler, table: OrderTable, forward: bool):
-        self.sampler, self.table, self.forward = sampler, table, forward
+    def __init__(self, sampler: LinearSampler, order_table: OrderTable, forward: bool):
+        self.sampler, self.order_table, self.forward = sampler, order_table, forward
 
     def __call__(
         self,
@@ -70,7 +70,7 @@ class Independence:
             return independence_move(
                 self.sampler.regression_of(sticks[-1, 0]),
                 self.forward,
-                place_of(state, self.table),
+                place_of(state, self.order_table),
                 sticks,
                 gaussians,
                 np.arange(len(gaussians)),
@@ -136,8 +136,25 @@ def independence_move(
 ):
     """Propose coefficients for one or two sticks, decide, and adopt them if accepted.
 
-    As `Independence.__call__`; the approximation of row k is ``gaussians[gaussian_of[k]]``, and
-    `proposed` is the work space of `pasb.binary.linear_kernels.LinearSpace`.
+    As `Independence.__call__`; the approximation of row k is ``gaussians[gaussian_of[k]]``.
+
+    Parameters
+    ----------
+    regression, proposed : tuple
+        Rows, prior and link; the work space of a proposal. See `pasb.binary.linear_kernels`.
+    forward : bool
+        Whether sticks stop on success.
+    place : tuple
+        See `pasb.moves.move`.
+    sticks : array of shape (n_old + n_changed, 3)
+        Those that change, as they are and as they would be.
+    gaussians : array of shape (sticks, packed size)
+    gaussian_of : array of shape (n_old + n_changed,)
+    n_changed : int
+    keys : tuple
+        Seed, chain and sweep.
+    number, kind : int
+        Which tell the moves of a sweep apart.
     """
     order, coef, precision, accept, reject, groups = place
     new_coef, eta, new_accept, new_reject = proposed

@@ -49,10 +49,11 @@ class State:
     log_likelihood: float = float("nan")
 
 
-def place_of(state: State, table: OrderTable) -> tuple[Any, ...]:
+def place_of(state: State, order_table: OrderTable) -> tuple[Any, ...]:
     """Where a chain of linear sticks stands, as compiled code takes it."""
     coef, precision = state.parameters["coef"], state.parameters["precision"]
-    return state.order, coef, precision, table.accept, table.reject, table.groups
+    own = order_table.accept, order_table.reject, order_table.groups
+    return state.order, coef, precision, *own
 
 
 class Move(ABC):

@@ -71,7 +71,7 @@ class Neighbours(Move):
     def _swap_known(self, state: State, keys: Keys) -> None:
         propose, sampler = self.propose, self.propose.sampler
         sticks, gaussian_of = np.empty((4, 3), dtype=np.int64), np.empty(4, dtype=np.int64)
-        place, plain = place_of(state, propose.table), tuple(keys)
+        place, plain = place_of(state, propose.order_table), tuple(keys)
         with sampler.space() as space:
             for number in range(self.n):
                 at = swap_neighbours(
@@ -114,7 +114,8 @@ def swap_neighbours(regression, forward, place, known, proposed, keys, number, s
 
     `known` are the approximations and the keys of their sticks, see `pasb.orders.known_sticks`;
     a swap that needs another one is rejected, whichever way it goes. `sticks` (4, 3) and
-    `gaussian_of` (4) are work space.
+    `gaussian_of` (4) are work space. `number` is that of the proposal in the sweep; `regression`,
+    `forward`, `place`, `proposed` and `keys` are as for `independence_move`.
     """
     gaussians, stick_keys = known
     order = place[0]

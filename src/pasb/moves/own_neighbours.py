@@ -34,11 +34,17 @@ class OwnNeighbours(Move):
     statistics = ("own_neighbours_proposed", "own_neighbours_accepted")
 
     def __init__(
-        self, sampler: ChoiceSampler, designs: OwnDesigns, table: OrderTable, direction: Direction
+        self,
+        sampler: ChoiceSampler,
+        designs: OwnDesigns,
+        order_table: OrderTable,
+        direction: Direction,
     ):
         super().__init__()
         self.sampler, self.designs = sampler, designs
-        self.success, self.failure = accept_reject(table.accept, table.reject, direction)
+        self.success, self.failure = accept_reject(
+            order_table.accept, order_table.reject, direction
+        )
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         for number in range(len(state.order) - 1):

@@ -26,11 +26,17 @@ class OwnReference(Move):
     """Draw the reference from its pseudo-prior; tabulate pseudo-prior over prior."""
 
     def __init__(
-        self, sampler: ChoiceSampler, designs: OwnDesigns, table: OrderTable, direction: Direction
+        self,
+        sampler: ChoiceSampler,
+        designs: OwnDesigns,
+        order_table: OrderTable,
+        direction: Direction,
     ):
         super().__init__()
-        self.sampler, self.designs, self.table = sampler, designs, table
-        self.success, self.failure = accept_reject(table.accept, table.reject, direction)
+        self.sampler, self.designs, self.order_table = sampler, designs, order_table
+        self.success, self.failure = accept_reject(
+            order_table.accept, order_table.reject, direction
+        )
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         sampler, last = self.sampler, int(state.order[-1])
@@ -46,4 +52,4 @@ class OwnReference(Move):
             specific = sampler.specific_of(state.parameters, c)
             pseudo_prior = self.designs.conditional(c, self.designs.all_but(c))
             ratio = pseudo_prior.log_density(specific, generic)
-            self.table.reference[c] = ratio - sampler.specific_priors[c].log_density(specific)
+            self.order_table.reference[c] = ratio - sampler.specific_priors[c].log_density(specific)

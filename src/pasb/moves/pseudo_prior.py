@@ -23,9 +23,11 @@ from pasb.orders.table import OrderTable
 class PseudoPrior(Move):
     """Draw the reference from its pseudo-prior; tabulate pseudo-prior over prior."""
 
-    def __init__(self, propose: Independence, approximations: Approximations, table: OrderTable):
+    def __init__(
+        self, propose: Independence, approximations: Approximations, order_table: OrderTable
+    ):
         super().__init__()
-        self.propose, self.approximations, self.table = propose, approximations, table
+        self.propose, self.approximations, self.order_table = propose, approximations, order_table
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         reference = int(state.order[-1])
@@ -37,7 +39,11 @@ class PseudoPrior(Move):
 
     def compare(self, state: State, gaussians: np.ndarray) -> None:
         """Log-ratios of pseudo-prior to prior, for every category."""
-        sampler, coef, out = self.propose.sampler, state.parameters["coef"], self.table.reference
+        sampler, coef, out = (
+            self.propose.sampler,
+            state.parameters["coef"],
+            self.order_table.reference,
+        )
         if not sampler.shrinks:
             log_ratios(coef, gaussians, sampler.regression[1], out)
             return

@@ -161,7 +161,12 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
 
 @kernel
 def follow_standard(rows, prior, work, factor, step, key, scratch, position):
-    """The same from a standard position; what is returned lacks only whether it diverged."""
+    """The same from a standard position; what is returned lacks only whether it diverged.
+
+    `rows`, `prior`, `work` and `scratch` are as for `pasb.binary.softplus_annealing.anneal`,
+    `factor` (n, n) is the metric, a factor of the covariance, `key`, `step` and `position` are as
+    for `follow`.
+    """
     place, momentum = scratch[0], scratch[1]
     place[:] = position
     logs = np.empty(2)

@@ -25,13 +25,13 @@ class Swap(Move):
 
     statistics = ("swap_proposed", "swap_accepted")
 
-    def __init__(self, table: OrderTable, n_proposals: int):
+    def __init__(self, order_table: OrderTable, n_proposals: int):
         super().__init__()
-        self.table, self.n = table, n_proposals
+        self.order_table, self.n = order_table, n_proposals
 
     def __call__(self, state: State, keys: Keys) -> None:  # noqa: D102
         key = keys.at(len(state.order))
-        self.counted += self.n, swap_moves(*self.table, state.order, self.n, key)
+        self.counted += self.n, swap_moves(*self.order_table, state.order, self.n, key)
 
 
 @kernel

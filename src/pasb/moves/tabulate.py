@@ -18,12 +18,14 @@ class Tabulate(Move):
     """Sums of the log-probabilities of stopping and of going on."""
 
     def __init__(
-        self, sampler: BinarySampler, table: OrderTable, direction: Direction, run: TaskRunner
+        self, sampler: BinarySampler, order_table: OrderTable, direction: Direction, run: TaskRunner
     ):
         super().__init__()
         self.sampler, self.run = sampler, run
         # what stops forward sticks is success, so the same rule leads back
-        self.success, self.failure = accept_reject(table.accept, table.reject, direction)
+        self.success, self.failure = accept_reject(
+            order_table.accept, order_table.reject, direction
+        )
 
     def __call__(self, state: State, keys: Keys | None = None) -> None:  # noqa: D102
         tasks = self.sampler.log_sum_tasks(state.parameters, self.success, self.failure)

@@ -8,6 +8,8 @@ rows, for each step.
 
 Latents and precisions are integrated out. The gradient of a trajectory's last point is kept,
 for the next one starts there.
+
+Other arguments as in `pasb.binary.linear_kernels`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ ZERO = np.int64(0)
 def follow(regression, gaussian, number, roles, stick, place, cached, work, keys):
     """A trajectory of the stick's category, and new precisions; steps, and whether it was accepted.
 
+    `place` is that of `pasb.moves.move`, `work` that of `pasb.binary.travel`.
     `number` says which approximation `gaussian` is. `cached` is ``(known, slope, sums, steps)``:
     for each category the approximation that its slope and sums belong to, or -1; slopes
     (n_categories, padded columns) and sums (n_categories, n_groups) at its coefficients; and

@@ -65,7 +65,7 @@ class Whitened(Move):
     Parameters
     ----------
     sampler : LinearSampler
-    table : OrderTable
+    order_table : OrderTable
         Of which only what the sticks of the present order need is kept up to date.
     known : Known
         The sticks, and their approximations.
@@ -80,13 +80,13 @@ class Whitened(Move):
     def __init__(
         self,
         sampler: LinearSampler,
-        table: OrderTable,
+        order_table: OrderTable,
         known: Known,
         forward: bool,
         infers: bool,
     ):
         super().__init__()
-        self.sampler, self.table = sampler, table
+        self.sampler, self.order_table = sampler, order_table
         self.known, self.gaussians = known, known.gaussians
         # a chain fills in steps that are not known yet
         self.efforts = (known.steps.copy(), known.leaps, known.shares)
@@ -119,7 +119,7 @@ class Whitened(Move):
             state.log_likelihood = whitened_sweep(
                 self.sampler.regression,
                 (self.forward, self.infers),
-                place_of(state, self.table),
+                place_of(state, self.order_table),
                 (self.gaussians, self.graph[0]),
                 self.cached,
                 (self.work, self.scratch, space.proposed, space.pair),
@@ -197,7 +197,8 @@ def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
     """Stretch a stick where that helps, and follow a trajectory of it.
 
     `at` is the number of its approximation, the roles of the rows, and the stick; `rows` is work
-    space of trajectories and of stretches.
+    space of trajectories and of stretches. `gaussians` are the packed approximations, (sticks,
+    packed size); `regression`, `place`, `cached`, `counted` and `keys` are as for `whitened_sweep`.
     """
     number, roles, stick = at
     work, padded, pair = rows

@@ -62,7 +62,7 @@ class WholeOrder(Move):
         super().__init__()
         self.whitened = whitened
         self.sampler: LinearSampler = whitened.sampler
-        self.table: OrderTable = whitened.table
+        self.order_table: OrderTable = whitened.order_table
         self.gaussians = whitened.gaussians
 
     @cached_property
@@ -83,7 +83,7 @@ class WholeOrder(Move):
         n_changed = draw_whole_order(
             self.sampler.regression,
             whitened.forward,
-            place_of(state, self.table),
+            place_of(state, self.order_table),
             self.gaussians,
             whitened.graph,
             whitened.efforts,
@@ -102,9 +102,12 @@ class WholeOrder(Move):
 def draw_whole_order(regression, forward, place, gaussians, graph, efforts, space, work, keys):
     """Draw an order, adopt its coefficients; the number of sticks that changed.
 
-    If the present order cannot be weighed, all stays as it is: -1. `efforts` are steps, leaps and
-    shares of the sticks, `space` is that of `WholeOrder`. The table gets what the sticks of the new
-    order need.
+    If the present order cannot be weighed, all stays as it is: -1. `gaussians` (sticks, packed
+    size) are the approximations of all known sticks, `graph` says how they follow each other
+    (`pasb.orders.known_sticks`), `efforts` are their steps, leaps and shares, `space` is that of
+    `WholeOrder`, `work` that of `pasb.binary.travel`. `regression`, `forward`, `place` and `keys`
+    are as for `pasb.moves.independence.independence_move`. The table gets what the
+    sticks of the new order need.
     """
     order, coef, precision, accept, reject, groups = place
     ends, sums, weights, included, (below, above) = space

@@ -157,7 +157,7 @@ def draw_by_qr(blocks, weights, linear_weights, alpha, centre, key, scale, out):
     `draw_from_precision`; the condition number that matters is the square root of Q's. X is
     given as `blocks` (n_blocks, n or more, BLOCK), see `pasb.numerics.rows`; `weights` and
     `linear_weights` are (n_blocks * BLOCK,), `alpha`, `centre`, `scale` and `out` are (n,). Rows
-    of weight zero do not count.
+    of weight zero do not count. `key` is that of a stream, whose row i belongs to column i.
     """
     n = alpha.shape[0]
     n_blocks, _, size = blocks.shape

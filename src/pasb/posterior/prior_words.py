@@ -62,7 +62,10 @@ def softplus_priors(fitted: Fitted) -> list[dict[str, Any]]:
         return []
     experts: list[dict[str, Any]] = [
         {"parameter": "mass of the weights", "prior": _gamma(model.mass_shape, model.mass_rate)},
-        {"parameter": "rate of a weight", "prior": _gamma(model.scale_shape, model.scale_rate)},
+        {
+            "parameter": "rate of a weight",
+            "prior": _gamma(model.inverse_scale_shape, model.inverse_scale_rate),
+        },
     ]
     shape = float(model.shape)
     if model.precision != "ard":

@@ -98,8 +98,8 @@ class SoftplusSweeps(Move):
         n = problem.rows.n_categories
         self.success, self.failure = np.zeros((2, n, problem.rows.n_groups))
         groups = problem.rows.groups
-        self.table = OrderTable.of(self.success, self.failure, problem.direction, groups)
-        self.swap, self.reference = Swap(self.table, problem.n_swaps), DrawReference(sampler)
+        self.order_table = OrderTable.of(self.success, self.failure, problem.direction, groups)
+        self.swap, self.reference = Swap(self.order_table, problem.n_swaps), DrawReference(sampler)
         self.mean_rate = MeanRate()
         self.density = Density(sampler.size)
         # the metric of every category, and what it was made from
@@ -112,7 +112,7 @@ class SoftplusSweeps(Move):
     def resumed(self, state: State) -> Asking[None]:
         """Find out what follows from a state that is new, or was read from a checkpoint."""
         yield from self._tabulated(state, None)
-        state.log_likelihood = self.table.log_likelihood(state.order)
+        state.log_likelihood = self.order_table.log_likelihood(state.order)
 
     def sweeps(
         self, state: State, keys: Keys, last: int, after: Callable[[], bool]
@@ -133,7 +133,7 @@ class SoftplusSweeps(Move):
             yield from self._tabulated(state, own)
             if self.problem.infers:
                 self.swap(state, own)
-            state.log_likelihood = self.table.log_likelihood(state.order)
+            state.log_likelihood = self.order_table.log_likelihood(state.order)
             self.sampler.watch(state.parameters, state.order[:-1])
             if after():
                 return

@@ -112,7 +112,7 @@ class Sweeper:
         self.run = TaskRunner(self.helpers, shares)
         success, failure = np.zeros((2, problem.rows.n_categories, problem.rows.n_groups))
         groups = problem.rows.groups
-        self.table = OrderTable.of(success, failure, problem.direction, groups)
+        self.order_table = OrderTable.of(success, failure, problem.direction, groups)
         if problem.scheme == "exact":
             self.approximations = approximations or problem.approximations()
         else:
@@ -136,11 +136,12 @@ class Sweeper:
 
     def moves_of(self) -> tuple[list[Move], list[Move]]:
         """The moves of a sweep in the order in which they run; and those while it settles."""
-        problem, sampler, table, run = self.problem, self.sampler, self.table, self.run
+        problem, sampler, run = self.problem, self.sampler, self.run
+        order_table = self.order_table
         if isinstance(sampler, ChoiceSampler):
             return self._choice_moves(sampler)
         gibbs = Gibbs(sampler, problem.roles, run)  # section 3.2: one regression a stick
-        self.tabulate = tabulate = Tabulate(sampler, table, problem.direction, run)
+        self.tabulate = tabulate = Tabulate(sampler, order_table, problem.direction, run)
         sticks: list[Move] = [gibbs]
         rates: list[Move] = []
         if isinstance(sampler, SoftplusSampler):
@@ -161,7 +162,7 @@ class Sweeper:
             if self.proposes and not shrinks:
                 fixed.append(Refresh(*self._proposals(), run))
             return fixed, fixed
-        swap = Swap(table, problem.n_swaps)
+        swap = Swap(order_table, problem.n_swaps)
         printed: list[Move] = []
         if problem.scheme == "paper" or self.settling:
             printed = [*sticks, FitReference(sampler, problem.roles), *rates, tabulate, swap]
@@ -170,7 +171,7 @@ class Sweeper:
         if self.approximations is None:
             return [*sticks, *rates, DrawReference(sampler), tabulate, swap], printed
         propose, approximations = self._proposals()
-        pseudo_prior = PseudoPrior(propose, approximations, table)
+        pseudo_prior = PseudoPrior(propose, approximations, order_table)
         if shrinks and self.evidences is approximations and approximations.knows_all:
             approximations.known(None)  # now: a chain that resumes does not start from them
         if shrinks or not self.proposes:  # plain Gibbs sampling
@@ -192,21 +193,21 @@ class Sweeper:
 
     def _choice_moves(self, sampler: ChoiceSampler) -> tuple[list[Move], list[Move]]:
         """The same for sticks that see covariates of their own alternative."""
-        problem, table = self.problem, self.table
+        problem, order_table = self.problem, self.order_table
         gibbs = SharedGibbs(sampler, problem.roles)
-        self.tabulate = Tabulate(sampler, table, problem.direction, self.run)
+        self.tabulate = Tabulate(sampler, order_table, problem.direction, self.run)
         if not problem.infers:
             return [gibbs, self.tabulate], [gibbs, self.tabulate]
         if isinstance(sampler, PanelSampler):
             raise ValueError("intercepts of persons need a fixed order")
-        swap = Swap(table, problem.n_swaps)
+        swap = Swap(order_table, problem.n_swaps)
         fit_reference = FitReference(sampler, problem.roles)
         printed: list[Move] = [gibbs, fit_reference, self.tabulate, swap]
         if problem.scheme == "paper":
             return printed, printed
         if not isinstance(self.evidences, OwnDesigns):  # plain swaps alone
             return [gibbs, DrawReference(sampler), self.tabulate, swap], printed
-        own = sampler, self.evidences, table, problem.direction
+        own = sampler, self.evidences, order_table, problem.direction
         return [gibbs, self.tabulate, OwnNeighbours(*own), OwnReference(*own), swap], printed
 
     def _compiled_moves(self) -> tuple[Whitened | None, WholeOrder | None]:
@@ -223,14 +224,14 @@ class Sweeper:
         if known is None:
             return None, None
         forward = problem.direction == "forward"
-        whitened = Whitened(self.sampler, self.table, known, forward, problem.infers)
+        whitened = Whitened(self.sampler, self.order_table, known, forward, problem.infers)
         return whitened, WholeOrder(whitened) if problem.infers else None
 
     def _proposals(self) -> tuple[Independence, Approximations]:
         assert isinstance(self.sampler, LinearSampler)
         assert self.approximations is not None
         forward = self.problem.direction == "forward"
-        return Independence(self.sampler, self.table, forward), self.approximations
+        return Independence(self.sampler, self.order_table, forward), self.approximations
 
     def moves_at(self, sweep: int) -> Sequence[Move]:
         """The moves of a sweep, counted from 1.
@@ -265,7 +266,7 @@ class Sweeper:
         """Rebuild what follows from a state that was read from a checkpoint."""
         self.sampler.resume(state.parameters)
         self.tabulate(state)
-        state.log_likelihood = self.table.log_likelihood(state.order)
+        state.log_likelihood = self.order_table.log_likelihood(state.order)
         if self.whitened is not None:
             self.whitened.forget()
 
@@ -275,7 +276,7 @@ class Sweeper:
         for move in moves:
             move(state, keys)
         if not move.evaluates:
-            state.log_likelihood = self.table.log_likelihood(state.order)
+            state.log_likelihood = self.order_table.log_likelihood(state.order)
             if self.whitened is not None:
                 self.whitened.forget()
             self.sampler.watch(state.parameters, state.order[:-1])
