@@ -1,9 +1,10 @@
-"""Parts in files: what is read from them, and when the files go."""
+"""Parts in files: what is read from them, what travels, and when the files go."""
 
 from __future__ import annotations
 
 import pickle
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,51 +13,65 @@ from pasb.covariates.parts import Part, digest_of
 from pasb.covariates.stored_part import StoredPart
 from pasb.numerics.rows import blocked
 
+N = 700
 
-@pytest.fixture(params=["float64", "float32"])
-def part(request):
+
+def made(dtype="float64"):
     rng = np.random.default_rng(0)
-    blocks = blocked(rng.normal(size=(700, 3))).astype(request.param)
-    bounds = np.array([0, 400, 700])
-    return Part(blocks, rng.uniform(size=700), bounds, 3, np.arange(700, dtype=np.int32))
+    blocks = blocked(rng.normal(size=(N, 3))).astype(dtype)
+    bounds = np.array([0, 400, N])
+    return Part(blocks, rng.uniform(size=N), bounds, 3, np.arange(N, dtype=np.int32))
 
 
-def stored_in(folder, part):
-    stored = StoredPart(part)
-    stored.keep_in(folder)
-    return stored
+def never():
+    raise AssertionError("there is a file")
 
 
-def test_what_is_read_is_what_was_written(part, tmp_path):
-    stored = stored_in(tmp_path, part)
-    assert digest_of(stored.loaded()) == digest_of(part)
-    assert stored.loaded().blocks.dtype == part.blocks.dtype
-    assert stored.bounds is part.bounds
-    stored.keep_in(tmp_path / "elsewhere")  # it has a file
-    assert len(list(tmp_path.iterdir())) == 1
+def files(folder):
+    return list(folder.glob("*.part"))
 
 
-def test_a_copy_for_another_process_has_a_file_of_its_own(part, tmp_path):
-    copy = pickle.loads(pickle.dumps(stored_in(tmp_path, part)))
-    assert list(tmp_path.iterdir()) == []
-    assert digest_of(copy.loaded()) == digest_of(part)
-    copy.keep_in(tmp_path)
-    assert list(tmp_path.iterdir()) == [copy.path]
-    assert digest_of(copy.loaded()) == digest_of(part)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_it_is_made_once_and_read_as_it_was_made(dtype, tmp_path):
+    stored = StoredPart(partial(made, dtype), 1000)
+    assert files(tmp_path) == []
+    stored.loaded(tmp_path)
+    stored.make = never
+    again = stored.loaded(tmp_path)
+    assert digest_of(again) == digest_of(made(dtype))
+    assert again.blocks.dtype == dtype
+    assert again.blocks.flags.writeable  # kernels are compiled for such arrays
+    assert len(files(tmp_path)) == 1
 
 
-def test_the_file_goes_with_the_part(part, tmp_path):
-    stored, other = stored_in(tmp_path, part), stored_in(tmp_path, part)
-    assert len(list(tmp_path.iterdir())) == 2
+def test_a_copy_on_the_same_machine_links_the_file(tmp_path):
+    stored = StoredPart(made, 1000)
+    stored.loaded(tmp_path)
+    text = pickle.dumps(stored)
+    assert len(text) < 1000
+    copy = pickle.loads(text)
+    copy.make = never
+    assert digest_of(copy.loaded(tmp_path)) == digest_of(made())
+    assert copy.path != stored.path
+    assert copy.path.samefile(stored.path)
     del stored
-    assert list(tmp_path.iterdir()) == [other.path]
-    other.path.unlink()
-    del other  # says nothing
+    assert files(tmp_path) == [copy.path]
+    assert digest_of(copy.loaded(tmp_path)) == digest_of(made())
 
 
-def test_sizes_are_those_of_the_arrays(part, tmp_path):
-    small = part.bounds.nbytes + part.source.nbytes + part.weights.nbytes
-    head = sys.getsizeof(part) - small - part.blocks.nbytes  # of the object itself
-    assert 0 <= head < 100
-    assert sys.getsizeof(StoredPart(part)) - sys.getsizeof(part) < 100
-    assert sys.getsizeof(stored_in(tmp_path, part)) < small + 200
+def test_a_copy_elsewhere_is_made_again(tmp_path):
+    stored = StoredPart(made, 1000)
+    stored.loaded(tmp_path)
+    copy = pickle.loads(pickle.dumps(stored))
+    stored.path.unlink()
+    assert digest_of(copy.loaded(tmp_path)) == digest_of(made())
+    del stored  # says nothing of its file
+    del copy
+    assert files(tmp_path) == []
+
+
+def test_sizes_that_a_cluster_is_told():
+    part = made()
+    arrays = part.blocks, part.bounds, part.source, part.weights
+    assert 0 <= sys.getsizeof(part) - sum(one.nbytes for one in arrays) < 100
+    assert 0 <= sys.getsizeof(StoredPart(made, 12345)) - 12345 < 100

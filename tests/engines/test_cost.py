@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pasb
-from pasb.binary import Logistic
+from pasb.binary import Logistic, Robit, Softplus
 from pasb.covariates.parts import PieceRange, cut
-from pasb.engines.cluster_room import WITHOUT_ROWS, WorkerRoom, check_cluster, fits_memory
+from pasb.engines.cluster_room import WITHOUT_ROWS, WorkerRoom, check_cluster, size_in_files
 from pasb.engines.cost import CELL, FitCost, RunCost, products_of_sweeps
+from pasb.engines.sweep_cost import Size, softplus_seconds
 from pasb.engines.workshop import bytes_needed
 from pasb.errors import EngineError
 from pasb.numerics.row_groups import NO_GROUPS
+from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.row_sums import PartedRows
 
@@ -53,14 +57,14 @@ def test_the_cost_of_all_phases():
     assert first.words() == (
         "10,000,000 rows x 20 columns, roughly: looking at the rows 5 s, blocks (1.9 GiB) 5 s"
     )
-    whole = first.with_classes((10**7, 21, 5), 4 * 320, 2, infers=True)
+    whole = first.with_classes(Logistic(), Size(10**7, 21, 5), 4 * 320, 2, infers=True)
     assert whole.words().startswith("10,000,000 rows x 20 columns, 5 classes, roughly: looking")
     assert all(name in whole.words() for name in ("search", "approximations", "sampling"))
-    fixed = first.with_classes((10**7, 21, 5), 4 * 320, 2, infers=False)
+    fixed = first.with_classes(Logistic(), Size(10**7, 21, 5), 4 * 320, 2, infers=False)
     assert fixed.search == 0
     assert fixed.approximations < whole.approximations
     assert fixed.sampling == whole.sampling
-    more = first.with_classes((10**7, 21, 26), 4 * 320, 2, infers=True)
+    more = first.with_classes(Logistic(), Size(10**7, 21, 26), 4 * 320, 2, infers=True)
     assert more.sampling == pytest.approx(whole.sampling * 25 / 4)
 
 
@@ -73,6 +77,60 @@ def test_it_is_told_where_progress_is_shown(capsys):
             pasb.StickLogisticClassifier(**settings, progress=shown, random_state=0).fit(X, y)
         told = capsys.readouterr().err
         assert ("90 rows x 2 columns, 3 classes, roughly: looking" in told) == shown
+
+
+def test_the_cost_of_softplus_sticks():
+    first = FitCost.of_reading(10**6, 10, GB, n_cores=1)
+    small, large = Softplus(n_experts=2, n_layers=1), Softplus(n_experts=4, n_layers=3)
+    size = Size(10**6, 11, 3)
+    costs = [first.with_classes(model, size, 400, 1, infers=True) for model in (small, large)]
+    assert 2 < costs[1].sampling / costs[0].sampling < 6  # experts x layers, and what they share
+    assert costs[0].sampling == pytest.approx(400 * softplus_seconds(small, size))
+    assert costs[0].approximations == 0  # starts are of a sample
+    assert (
+        costs[0].search
+        == first.with_classes(small, size._replace(n_rows=10**7), 400, 1, infers=True).search
+    )
+    assert first.with_classes(small, size, 400, 1, infers=False).search == 0
+    assert first.with_classes(small, size, 400, 4, infers=True).sampling == pytest.approx(
+        costs[0].sampling / 4
+    )
+
+
+def problems(model, n_rows=400, **settings):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(n_rows), rng.normal(size=(n_rows, 2))])
+    problem = Problem(Rows.of(X, np.arange(n_rows) % 3, 3), model, **settings)
+    return [problem] * 4
+
+
+def test_the_cost_of_rows_in_memory():
+    schedule = Schedule(n_warmup=100, n_draws=50, thin=2, seed=0)
+    for model in (Logistic(), Robit(), Softplus(n_experts=2, n_layers=1, moves="mixed")):
+        one = FitCost.in_memory(problems(model), schedule, 1)
+        two = FitCost.in_memory(problems(model, n_rows=800), schedule, 2)
+        assert one.words().startswith("400 rows x 2 columns, 3 classes, roughly: ")
+        assert two.sampling == pytest.approx(one.sampling)
+        assert two.search == pytest.approx(one.search)
+        assert one.search > 0
+        longer = FitCost.in_memory(problems(model), replace(schedule, longest=4), 1)
+        assert longer.words().endswith("up to 4 times as long if needed")
+        fixed = FitCost.in_memory(problems(model, fixed_order=np.arange(3)), schedule, 1)
+        assert fixed.search == 0
+    for settings in ({"scheme": "paper"}, {"augmented": True}):
+        assert FitCost.in_memory(problems(Logistic(), **settings), schedule, 1) is None
+    assert FitCost.in_memory(problems(Softplus(moves="gibbs")), schedule, 1) is None
+
+
+def test_long_fits_in_memory_say_so(capsys, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.arange(90) % 3
+    settings = {"n_warmup": 2, "n_draws": 20, "n_chains": 2, "n_jobs": 1, "random_state": 0}
+    for least, told in ((60.0, False), (0.0, True)):
+        monkeypatch.setattr("pasb.engines.cost.LONG", least)
+        with pytest.warns(pasb.ConvergenceWarning):
+            pasb.StickLogisticClassifier(**settings).fit(X, y)
+        assert ("90 rows x 2 columns, 3 classes, roughly: s" in capsys.readouterr().err) == told
 
 
 ROOM = [WorkerRoom(GB, 0, "a"), WorkerRoom(GB, 0, "a")]
@@ -114,14 +172,15 @@ def test_parts_and_partitions_that_no_worker_can_make():
 
 def test_what_stays_in_the_memory_of_workers():
     room = [WorkerRoom(GB, 10 * GB, "a"), WorkerRoom(GB, 10 * GB, "b")]
-    most = 2 * (0.6 * GB - WITHOUT_ROWS)
-    assert fits_memory(room, int(most))
-    assert not fits_memory(room, int(most) + 1)
-    assert not fits_memory([one._replace(memory=GB // 2) for one in room], 1)
-    assert fits_memory([], 2**60)  # nobody knows the limits
-    assert fits_memory(ROOM, 2 * GB)  # no disk to put them on
-    assert not fits_memory(room, 15 * GB)
-    assert fits_memory([one._replace(host="a") for one in room], 15 * GB)  # one disk is too small
+    most = int(2 * (0.6 * GB - WITHOUT_ROWS))
+    assert size_in_files(room, most, 10) is None
+    assert size_in_files(room, most + 1, 10) == most // 10
+    assert size_in_files([one._replace(memory=GB // 2) for one in room], 100, 10) == 10
+    assert size_in_files([], 2**60, 10) is None  # nobody knows the limits
+    assert size_in_files(ROOM, 2 * GB, 10) is None  # no disk to put them on
+    assert size_in_files(room, 15 * GB, 300) == 0.3 * 2 * GB / 300
+    same_disk = [one._replace(host="a") for one in room]
+    assert size_in_files(same_disk, 15 * GB, 300) is None
 
 
 def test_bytes_of_blocks():

@@ -249,7 +249,7 @@ class TestSameDraws:
 
 def files_of_parts(dask_worker):
     """How many parts a worker has in files."""
-    return len(list(Path(dask_worker.local_directory).glob("pasb-*.npy")))
+    return len(list(Path(dask_worker.local_directory).glob("pasb-*.part")))
 
 
 CLUSTER = """

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from pasb.binary.linear import LinearModel
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.covariates.checking import checked_table
 from pasb.covariates.dask_source import DaskSource
@@ -23,6 +22,7 @@ from pasb.covariates.table_sources import ArraySource, TableSource
 from pasb.engines.cost import FitCost
 from pasb.engines.parted import PartedEngine, check_problem
 from pasb.engines.row_blocks import RowBlocks
+from pasb.engines.sweep_cost import Size
 from pasb.engines.workshop import bytes_needed, rows_of_a_part
 from pasb.numerics.helpers import cores
 from pasb.posterior.fitted import MOST_WATCHED, WatchedRows
@@ -115,12 +115,11 @@ class PartedFit(StickClassifier):
         self._fixed_orders()  # complains before anything takes time
         n_chains = self.n_chains * len(self._directions)
         check_room(model, n_columns, len(self.classes_), n_chains, self._lengths()[1])
-        if isinstance(model, LinearModel):
-            n_warmup, n_draws = self._lengths()
-            n_sweeps = n_chains * (n_warmup + n_draws * self.thin)
-            shape = n_rows, n_columns, len(self.classes_)
-            infers = isinstance(self.order, str) and self.order == "infer"
-            cost.with_classes(shape, n_sweeps, workshop.n_cores, infers).tell()
+        n_warmup, n_draws = self._lengths()
+        n_sweeps = n_chains * (n_warmup + n_draws * self.thin)
+        size = Size(n_rows, n_columns, len(self.classes_))
+        infers = isinstance(self.order, str) and self.order == "infer"
+        cost.with_classes(model, size, n_sweeps, workshop.n_cores, infers).tell()
         phase("making blocks of rows")
         plan = PartPlan(self.classes_, factors, self._scaling, row_blocks.storage, *groups)
         row_sums = workshop.sums(source, parts, plan)

@@ -25,6 +25,7 @@ from pasb.covariates import checking
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.scaling import Scaling, ranges_of
 from pasb.engines import EngineName, engine_of
+from pasb.engines.cost import tell_in_memory
 from pasb.errors import ConvergenceWarning, warn_user
 from pasb.numerics.helpers import cores
 from pasb.numerics.lazy_rows import LazyRows, Table
@@ -197,11 +198,12 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
         return engine_of(self._engine, cores(self.n_jobs))
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
-        checkpoint = self._checkpoint()
+        checkpoint, engine = self._checkpoint(), self._make_engine()
+        tell_in_memory(engine, chains, schedule)
         return sample(
             chains,
             schedule,
-            self._make_engine(),
+            engine,
             callbacks=self._callbacks(),
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),

@@ -14,6 +14,7 @@ from pasb.errors import EngineError
 COPIES = 4  # times its size that a worker needs for a part while it makes it
 COPIES_OF_PIECE = 2  # of a piece, as it was read and as float64
 FILLED = 0.6  # of a worker's memory, from where on Dask spills to disk
+SHARE = 0.3  # of the memory of all workers
 WITHOUT_ROWS = 400 * 2**20  # bytes of a worker that computes and holds no part
 
 
@@ -46,11 +47,17 @@ def disk_room(dask_worker: Any) -> int:
     return shutil.disk_usage(dask_worker.local_directory).free
 
 
-def fits_memory(room: Sequence[WorkerRoom], n_bytes: int) -> bool:
-    """Whether parts can stay in the memory of the workers, or there is no disk to put them on."""
-    if not room or sum(_disks(room).values()) < n_bytes:
-        return True
-    return n_bytes <= sum(max(0.0, FILLED * one.memory - WITHOUT_ROWS) for one in room)
+def size_in_files(room: Sequence[WorkerRoom], n_bytes: int, n_parts: int) -> int | None:
+    """What Dask is told of the size of a part in a file; None where parts stay in memory.
+
+    They do where they fit, or where there is no disk to put them on. All that are in files are
+    told to take `SHARE` of the memory: not so much that Dask spills them, and not so little that
+    it moves them from worker to worker.
+    """
+    in_memory = sum(max(0.0, FILLED * one.memory - WITHOUT_ROWS) for one in room)
+    if not room or n_bytes <= in_memory or sum(_disks(room).values()) < n_bytes:
+        return None
+    return int(min(n_bytes, SHARE * sum(one.memory for one in room)) / n_parts)
 
 
 def check_cluster(room: Sequence[WorkerRoom], n_columns: int, parts: Cut, dtype: str) -> None:

@@ -1,7 +1,8 @@
-"""What a fit of linear sticks on rows in parts will take, told before it begins.
+"""What a fit will take, told before it begins.
 
-`FitCost` is told before the rows are read and again once the classes are known, by what a cell and
-a product take on a usual core. `RunCost` follows when the sticks are approximated, by the
+`FitCost` is told before rows in parts are read and again once the classes are known, by what a cell
+and a product take on a usual core; of rows in memory before the search of orders. Of linear sticks
+in parts `RunCost` follows when the sticks are approximated, by the
 passes so far: so much for each product of a row and a vector, whoever adds them up, round trips
 included. A batch of sweeps is one pass for proposals and one or two for the order; see
 `pasb.sampling.asked_chain`.
@@ -12,15 +13,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pasb.binary.row_requests import LOGS, TRIANGLE
+from pasb.binary.binary_model import BinaryModel
+from pasb.binary.row_requests import LOGS
+from pasb.binary.softplus import Softplus
 from pasb.covariates.free_memory import in_words
-from pasb.evidences.asked_sticks import MOST_STICKS, n_searched, sample_rows
+from pasb.engines.sweep_cost import (
+    PRODUCT,
+    Size,
+    newton_seconds,
+    search_seconds,
+    softplus_seconds,
+    sweep_in_memory,
+)
+from pasb.engines.threads import ThreadEngine
+from pasb.evidences.asked_sticks import MOST_STICKS, SAMPLE_ROWS, n_searched, sample_rows
 from pasb.sampling.asked_chain import BATCH, TRAVEL_EVERY
 from pasb.sampling.chain import Chain
+from pasb.sampling.engine import Engine
+from pasb.sampling.problem import Problem, Schedule
 from pasb.sampling.progress import duration, present_progress
 from pasb.sampling.row_sums import PartedRows
 
-CELL, PRODUCT = 5e-8, 1e-10  # seconds to read and look at a cell, and for a product, on one core
+CELL = 5e-8  # seconds to read and look at a cell, on one core
 CLIMB = 4  # passes of Newton steps
 SEARCH_STEPS = 6  # Newton steps of an approximation on a sample
 LONG = 60.0  # seconds from which on it is told to all
@@ -77,6 +91,8 @@ class FitCost(NamedTuple):
     looking, blocks, search, approximations, sampling : float
         Without classes only the first two are known.
     n_bytes : int
+    longest : int
+        How many times as long it samples at most, if draws are not good enough.
     """
 
     size: str
@@ -86,6 +102,30 @@ class FitCost(NamedTuple):
     search: float = 0.0
     approximations: float = 0.0
     sampling: float = 0.0
+    longest: int = 1
+
+    @classmethod
+    def in_memory(
+        cls, problems: Sequence[Problem], schedule: Schedule, n_cores: int
+    ) -> FitCost | None:
+        """That of chains with rows in memory; None where nothing is known of their moves."""
+        each = [sweep_in_memory(problem) for problem in problems]
+        known = [seconds for seconds in each if seconds is not None]
+        if len(known) < len(each):
+            return None
+        rows = problems[0].rows
+        size = Size(rows.n_rows, rows.n_columns, rows.n_categories)
+        apart = {id(problem): problem for problem in problems if problem.searches}.values()
+        n_sweeps = schedule.n_warmup + schedule.n_draws * schedule.thin
+        return cls(
+            f"{size.n_rows:,} rows x {size.n_columns - 1:,} columns, {size.n_classes:,} classes",
+            looking=0.0,
+            blocks=0.0,
+            n_bytes=0,
+            search=sum(search_seconds(problem.model, size) for problem in apart) / n_cores,
+            sampling=n_sweeps * sum(known) / n_cores,
+            longest=schedule.longest,
+        )
 
     @classmethod
     def of_reading(cls, n_rows: int, n_columns: int, n_bytes: int, n_cores: int) -> FitCost:
@@ -94,14 +134,19 @@ class FitCost(NamedTuple):
         return cls(f"{n_rows:,} rows x {n_columns:,} columns", reading, reading, n_bytes)
 
     def with_classes(
-        self, shape: tuple[int, int, int], n_sweeps: int, n_cores: int, infers: bool
+        self, model: BinaryModel, size: Size, n_sweeps: int, n_cores: int, infers: bool
     ) -> FitCost:
-        """What is known of all phases, with the sweeps of all chains together.
-
-        `shape` is the numbers of rows, of columns with the constant, and of classes.
-        """
-        n_rows, n_columns, n_classes = shape
-        newton = (2 * n_columns + LOGS + TRIANGLE * n_columns**2) * PRODUCT
+        """What is known of all phases, with the sweeps of all chains together."""
+        n_rows, n_columns, n_classes = size
+        words = f"{self.size}, {n_classes:,} classes"
+        if isinstance(model, Softplus):
+            few = size._replace(n_rows=min(n_rows, SAMPLE_ROWS))
+            return self._replace(
+                size=words,
+                search=search_seconds(model, few) / n_cores if infers else 0.0,
+                sampling=n_sweeps * softplus_seconds(model, size) / n_cores,
+            )
+        newton = newton_seconds(n_columns)
         n_sticks = n_classes - 1
         search = 0.0
         if infers:
@@ -109,10 +154,10 @@ class FitCost(NamedTuple):
             few = min(n_rows, sample_rows(n_classes))
             search = SEARCH_STEPS * n_searched(n_classes) * few * newton / n_cores
         return self._replace(
-            size=f"{self.size}, {n_classes:,} classes",
+            size=words,
             search=search,
             approximations=CLIMB * n_sticks * n_rows * newton / n_cores,
-            sampling=products_of_sweeps(*shape, n_sweeps) * PRODUCT / n_cores,
+            sampling=products_of_sweeps(*size, n_sweeps) * PRODUCT / n_cores,
         )
 
     @property
@@ -136,7 +181,16 @@ class FitCost(NamedTuple):
             "sampling": self.sampling,
         }
         told = [f"{name} {duration(seconds)}" for name, seconds in phases.items() if seconds > 0]
-        return f"{self.size}, roughly: {', '.join(told)}"
+        more = f", up to {self.longest} times as long if needed" if self.longest > 1 else ""
+        return f"{self.size}, roughly: {', '.join(told)}{more}"
+
+
+def tell_in_memory(engine: Engine, problems: Sequence[Problem], schedule: Schedule) -> None:
+    """Tell what chains in threads will take, with rows in memory."""
+    if isinstance(engine, ThreadEngine):
+        cost = FitCost.in_memory(problems, schedule, engine.n_jobs)
+        if cost is not None:
+            cost.tell()
 
 
 def products_of_sweeps(n_rows: int, n_columns: int, n_classes: int, n_sweeps: float) -> float:

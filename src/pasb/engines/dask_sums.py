@@ -6,14 +6,16 @@ function of a part and the requests, and sums are taken in a tree that depends o
 parts alone. So the draws are the same, bit by bit, for any number of workers of one kind, and
 whatever happens to them. Requests travel as the result of a task too, once for each pass.
 
-Where the memory of the workers does not hold all parts, each keeps those that it makes in files of
-its own folder, and a task reads the one that it needs.
+Where the memory of the workers does not hold all parts of Parquet files, each keeps those that it
+makes in files of its own folder, and a task reads the one that it needs. Parts of a collection are
+spilled by Dask, which is told their size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from functools import partial
 from itertools import count
 from time import monotonic, sleep
 from typing import Any
@@ -25,11 +27,12 @@ from numpy.typing import NDArray
 from pasb.binary.row_requests import Answer, Stacked, answered
 from pasb.covariates.dask_source import DaskPiece, DaskSource
 from pasb.covariates.free_memory import in_words
+from pasb.covariates.parquet_source import ParquetPiece
 from pasb.covariates.part_scan import Look, looked_at
 from pasb.covariates.parts import Part, PartPlan, PieceRange, Raw, gathered, prepared
 from pasb.covariates.stored_part import StoredPart
 from pasb.covariates.table_sources import ArrayPiece, TableSource
-from pasb.engines.cluster_room import WorkerRoom, check_cluster, fits_memory, room_of
+from pasb.engines.cluster_room import WorkerRoom, check_cluster, room_of, size_in_files
 from pasb.engines.workshop import Cut, Workshop, bytes_needed, first_rows, sizes_of
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
@@ -201,14 +204,19 @@ class DaskWorkshop(Workshop):
     def sums(self, source: TableSource, parts: Cut, plan: PartPlan) -> DaskSums:  # noqa: D102
         import dask
 
-        raws = self._raws(source)
+        shared, make = dask.delayed(plan, pure=True), dask.delayed(_make, pure=True)
+        store = dask.delayed(_stored, pure=True)
+        pieces = [source.piece(k) for k in range(source.n_pieces)]
         n_bytes = bytes_needed(sum(sizes_of(parts)), len(source.names), plan.dtype)
-        in_files = not fits_memory(self.cluster.room(), n_bytes)
-        make = dask.delayed(_make_in_file if in_files else _make, pure=True)
-        shared = dask.delayed(plan, pure=True)
-        futures = self.cluster.compute(
-            [make(part, [raws[one.piece] for one in part], shared) for part in parts]
-        )
+        size = size_in_files(self.cluster.room(), n_bytes, len(parts))
+        if size is not None and all(isinstance(piece, ParquetPiece) for piece in pieces):
+            made = [
+                store(part, [pieces[one.piece] for one in part], shared, size) for part in parts
+            ]
+        else:
+            raws = self._raws(source)
+            made = [make(part, [raws[one.piece] for one in part], shared) for part in parts]
+        futures = self.cluster.compute(made)
         bounds = self.cluster.gather([self.cluster.submit(_bounds, part) for part in futures])
         shape = len(source.names) + 1, first_rows(parts)
         return DaskSums(self.cluster, futures, bounds, *shape, plan.groups, self.answer)
@@ -241,12 +249,16 @@ def _make(part: list[PieceRange], raws: list[Raw], plan: PartPlan) -> Part:
     return prepared(gathered([PieceRange(*one) for one in part], raws), plan)
 
 
-def _make_in_file(part: list[PieceRange], raws: list[Raw], plan: PartPlan) -> StoredPart:
-    from distributed import get_worker
+def _made(part: list[PieceRange], pieces: list[Any], plan: PartPlan) -> Part:
+    return _make(part, [piece.load() for piece in pieces], plan)
 
-    made = StoredPart(_make(part, raws, plan))
-    made.keep_in(get_worker().local_directory)
-    return made
+
+def _stored(part: list[Any], pieces: list[Any], plan: PartPlan, size: int) -> StoredPart:
+    """A part in a file; tuples with names come as lists."""
+    ranges, rows = [PieceRange(*one) for one in part], [ParquetPiece(*one) for one in pieces]
+    stored = StoredPart(partial(_made, ranges, rows, plan), size)
+    _in_memory(stored)
+    return stored
 
 
 def _in_memory(part: Part | StoredPart) -> Part:
@@ -255,12 +267,11 @@ def _in_memory(part: Part | StoredPart) -> Part:
         return part
     from distributed import get_worker
 
-    part.keep_in(get_worker().local_directory)
-    return part.loaded()
+    return part.loaded(get_worker().local_directory)
 
 
 def _bounds(part: Part | StoredPart) -> NDArray[np.int64]:
-    return part.bounds
+    return _in_memory(part).bounds
 
 
 def _asked(asked: list[Stacked], link: tuple[Any, ...]) -> tuple[list[Stacked], tuple[Any, ...]]:
