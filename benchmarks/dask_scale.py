@@ -11,10 +11,11 @@
 `products` is the processor time of one thread for a row and a vector. `passes` times passes of
 proposals and of Newton steps and compares them with the model
 
-    seconds = round trip + (products / workers) x seconds a product,
+    seconds = round trip + (rows x seconds a row + products x seconds a product) / workers,
 
-products being rows x columns x vectors. `fit` has the time, passes, effective sample size and peak
-memory of a fit; "without files" leaves out pages of mapped files, which can be taken back.
+products being rows x columns x vectors; and processor time with the same model for one worker,
+which other work on the machine changes little. `fit` has the time, passes, effective sample size
+and peak memory of a fit; "without files" leaves out pages of mapped files, which can be taken back.
 `storage` is how far float32 covariates move what a model predicts, in posterior standard
 deviations. `groups` is the processor time of a row and a vector, one part, where each class is
 available to half of the rows that did not choose it, beside that with everything available. Rows
@@ -33,6 +34,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import nnls
 
 from pasb import ConvergenceWarning, RowBlocks, StickLogisticClassifier, StickRobitClassifier
 from pasb.binary.row_requests import NEWTON, SLOPE, VALUE, Request, answered, stacked
@@ -47,21 +49,21 @@ from pasb.sticks import ABSENT, FAILURE, SUCCESS, Roles
 AT_ONCE = 2**17
 
 
-def written(folder: Path, n_rows: int, n_columns: int, n_classes: int) -> Path:
+def written(folder: Path, n_rows: int, n_columns: int, n_classes: int, seed: int = 1) -> Path:
     """A folder of Parquet files with rows of a softmax regression."""
     own = folder / f"{n_rows}x{n_columns}x{n_classes}"
-    if (own / "done").exists():
+    if (own / "_done").exists():
         return own
     own.mkdir(parents=True, exist_ok=True)
     slopes = np.random.default_rng(0).normal(size=(n_columns, n_classes)) * 0.5
     names = [f"x{v}" for v in range(n_columns)]
     for k, start in enumerate(range(0, n_rows, AT_ONCE)):
-        rng = np.random.default_rng([1, k])
+        rng = np.random.default_rng([seed, k])
         X = rng.normal(size=(min(AT_ONCE, n_rows - start), n_columns))
         y = np.argmax(X @ slopes + rng.gumbel(size=(len(X), n_classes)), axis=1)
         frame = pd.DataFrame(X, columns=names).assign(y=y)
         frame.to_parquet(own / f"{k:05d}.parquet", index=False)
-    (own / "done").touch()
+    (own / "_done").touch()
     return own
 
 
@@ -102,60 +104,82 @@ def passes(arguments) -> None:
 
     from pasb.engines.dask_sums import DaskWorkshop
 
-    print("rows       workers     kind    vectors  seconds   ns a row, column and vector")
+    print("rows       workers     kind    vectors  seconds   of processors  ns a product")
     lines = []
     for n_rows in arguments.rows:
         path = written(arguments.folder, n_rows, arguments.columns, arguments.classes)
         for n_workers in arguments.workers:
             if n_workers == 0:
-                times = timed(sums_of(LocalWorkshop(2), path), arguments)
+                times = timed(sums_of(LocalWorkshop(2), path), process_time, arguments)
             else:
                 with (
                     LocalCluster(
-                        n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                        n_workers=n_workers,
+                        threads_per_worker=1,
+                        dashboard_address=None,
+                        memory_limit=arguments.memory,
                     ) as cluster,
                     Client(cluster) as client,
                 ):
-                    times = timed(sums_of(DaskWorkshop(client), path), arguments)
-            for kind, n_vectors, seconds in times:
+
+                    def worked(client=client) -> float:
+                        return sum(client.run(process_time).values())
+
+                    times = timed(sums_of(DaskWorkshop(client), path), worked, arguments)
+            for kind, n_vectors, seconds, processors in times:
                 products = n_rows * (arguments.columns + 1) * n_vectors
                 name = "2 threads" if n_workers == 0 else f"{n_workers}"
                 print(
                     f"{n_rows:<10} {name:<11} {kind:<8}{n_vectors:<8} {seconds:<9.3f} "
-                    f"{1e9 * seconds / products:.3f}",
+                    f"{processors:<14.3f} {1e9 * processors / products:.3f}",
                     flush=True,
                 )
                 if n_workers:
-                    lines.append((kind, products / n_workers, seconds))
+                    lines.append((kind, n_rows, products, n_workers, seconds, processors))
     for kind in ("VALUE", "NEWTON"):
-        own = np.array([(p, s) for name, p, s in lines if name == kind])
-        if len(own) > 2:
-            design = np.column_stack([np.ones(len(own)), own[:, 0]]) / own[:, 1:]
-            (trip, rate), *_ = np.linalg.lstsq(design, np.ones(len(own)), rcond=None)
-            error = np.abs(design @ [trip, rate] - 1).max()
-            print(
-                f"{kind}: round trip {1e3 * trip:.0f} ms, {1e9 * rate:.3f} ns a product; worst "
-                f"relative error {error:.0%}; 1e9 rows on 100 workers, {arguments.vectors} "
-                f"vectors: {trip + rate * 1e9 * 21 * arguments.vectors / 100:.1f} s a pass"
-            )
+        own = np.array([line for name, *line in lines if name == kind])
+        if len(own) > 3:
+            fitted_model(kind, *own.T, arguments)
 
 
-def timed(sums, arguments) -> list[tuple[str, int, float]]:
+def fitted_model(kind, rows, products, workers, seconds, processors, arguments) -> None:
+    """Say how well a round trip, a row and a product explain what passes take."""
+    design = np.column_stack([np.ones(len(rows)), rows, products])
+    for name, taken, share in (
+        ("clock", seconds, workers),
+        ("processors", processors, np.ones(len(rows))),
+    ):
+        scaled = design / np.column_stack([np.ones(len(rows)), share, share]) / taken[:, None]
+        (trip, row, rate), _ = nnls(scaled, np.ones(len(rows)))
+        error = np.abs(scaled @ [trip, row, rate] - 1)
+        large = 1e9 * (row + rate * (arguments.columns + 1) * arguments.vectors) / 100
+        print(
+            f"{kind}, {name}: {1e3 * trip:.0f} ms a pass, {1e9 * row:.1f} ns a row, "
+            f"{1e9 * rate:.3f} ns a product; relative error: median {np.median(error):.0%}, worst "
+            f"{error.max():.0%}; 1e9 rows on 100 workers, {arguments.vectors} vectors: "
+            f"{trip + large:.1f} s a pass"
+        )
+
+
+def timed(sums, worked, arguments) -> list[tuple[str, int, float, float]]:
+    """Kind, vectors, seconds of the clock and of processors of some passes, the least of three."""
     rng = np.random.default_rng(2)
     roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
     roles[0] = SUCCESS
     out = []
-    for name, kind, most in (("VALUE", VALUE, arguments.vectors), ("NEWTON", NEWTON, 32)):
+    for name, kind, most in (
+        ("VALUE", VALUE, arguments.vectors),
+        ("NEWTON", NEWTON, max(1, arguments.vectors // 8)),
+    ):
         for n in (1, most):
             coef = rng.normal(size=(n, arguments.columns + 1)) * 0.1
             requests = [Request(kind, roles, one[None]) for one in coef]
-            sums.ask(requests, LOGISTIC_LINK)
             times = []
-            for _ in range(3):
-                began = perf_counter()
+            for _ in range(4 if n == 1 else 3):  # the first one loads kernels
+                before, began = worked(), perf_counter()
                 sums.ask(requests, LOGISTIC_LINK)
-                times.append(perf_counter() - began)
-            out.append((name, n, min(times)))
+                times.append((perf_counter() - began, worked() - before))
+            out.append((name, n, *np.min(times, axis=0).tolist()))
     sums.close()
     return out
 
