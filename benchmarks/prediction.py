@@ -174,7 +174,12 @@ def against_blocks(model: Any, n_rows: int = 512, repeats: int = 3) -> dict[str,
         ms = [1e3 * least(lambda p=p, run=run: run(p), repeats) for p in (before, now)]
         out[f"{name}, ms before"], out[f"{name}, ms"], out[f"{name}, ratio"] = *ms, ms[0] / ms[1]
     out["intervals / means"] = out["their intervals, ms"] / out[f"{n_rows} rows, ms"]
-    out["predict_proba of one row, ms"] = 1e3 * least(lambda: model.predict_proba(X[:1]), 200)
+    one_mean, one_frame = (
+        1e3 * least(lambda ask=ask: ask(X[:1]), 200)
+        for ask in (model.predict_proba, model.predict_frame)
+    )
+    out["predict_proba of one row, ms"], out["predict_frame of one row, ms"] = one_mean, one_frame
+    out["predict_frame / predict_proba, one row"] = one_frame / one_mean
     frame = least(lambda: model.predict_frame(X), repeats)
     out["predict_frame / predict_proba"] = frame / least(lambda: model.predict_proba(X), repeats)
     return out
