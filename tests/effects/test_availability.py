@@ -233,6 +233,10 @@ def test_choices(trips):
     assert found["estimate"].to_numpy() == pytest.approx(slope, abs=1e-6)
     table = effects.avg_slopes(model, trips.table(), "price[car]", availability=trips.available)
     assert (table["estimate"] == found["estimate"]).all()
+    picture = plots.effects(model, trips, "price[car]", n_points=4, max_rows=150)
+    cheap = trips.changed("price", "car", value=trips.table()["price[car]"].min())
+    drawn = [line.get_ydata()[0] for line in picture.axes[0].lines[:3]]
+    assert drawn == pytest.approx(model.sample_proba(cheap).mean(axis=(0, 1)), abs=1e-9)
     with pytest.raises(ValueError, match="part of ChoiceData"):
         effects.avg_predictions(model, trips, availability=trips.available)
     with pytest.raises(ValueError, match="pass availability="):

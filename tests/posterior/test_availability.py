@@ -215,6 +215,8 @@ def test_pictures_beside_data():
     ]
     observed = np.bincount(CATEGORY) / len(Y)  # no chance is left
     assert np.array(ends) == pytest.approx(np.repeat(observed[:, None], 2, axis=1))
+    of_choices = StickChoiceClassifier(**SHORT).fit(DATA)
+    assert pasb.plots.predictive_check(of_choices, DATA, DATA.choice).axes
     p = stick_by_stick(model, X, AVAILABLE).mean(axis=0)
     cal = Calibration.of(p, Y, model.classes_)
     points = pasb.plots.reliability(model, X, Y, availability=AVAILABLE).collections[1]

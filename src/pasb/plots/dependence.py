@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.choice_data import ChoiceData
 from pasb.effects import predictions
 from pasb.plots import canvas, style
 from pasb.plots.lettering import use_fonts
@@ -41,7 +42,7 @@ def effects(
     Parameters
     ----------
     model : fitted classifier, a pipeline that ends in one, or a StackedPosterior
-    X : array or data frame of shape (n_rows, n_features)
+    X : array or data frame of shape (n_rows, n_features), or ChoiceData
     variable : str
         A column of `X`.
     by : str, optional
@@ -76,10 +77,12 @@ def effects(
     >>> figure.axes[0].get_xlabel()
     'petal width (cm)'
     """
-    from pasb.effects.altered_rows import one_or_more
+    from pasb.effects.altered_rows import one_or_more, table_of_choices
     from pasb.effects.members import members_of
 
     classes = None if classes is None else one_or_more(classes)
+    if isinstance(X, ChoiceData):
+        X, availability = table_of_choices(model, X, availability)
     # names and columns are those of every model
     rows = members_of(model, X, None, availability)[0].rows
     rows.check_columns([variable, *([by] if by else [])], "variable" if by is None else "by")

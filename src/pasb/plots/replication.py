@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pasb.covariates.choice_data import ChoiceData
 from pasb.plots import canvas, style
 from pasb.plots.lettering import use_fonts
 from pasb.plots.subject import Subject
@@ -84,12 +85,12 @@ def predictive_check(
         raise ValueError("y must hold one of the model's classes for each row of X")
     draws = classifier.fitted_.draws
     n_draws = min(n_draws, draws.n_chains * draws.n_draws)
-    if availability is None:
+    if availability is None and not isinstance(X, ChoiceData):
         classifier.fitted_.check_all_available("predictive_check")
     proba = classifier.sample_proba(subject.columns(X), n_draws, availability)
     rng = np.random.default_rng(random_state)
     total = np.cumsum(proba, axis=2)
-    if availability is not None:  # the last one that a row has ends at 1, whatever rounding does
+    if (proba == 0).any():  # the last one that a row can choose ends at 1, in spite of rounding
         total /= total[:, :, -1:]
     made = (rng.random((*proba.shape[:2], 1)) >= total).sum(axis=2)
     made = np.minimum(made, len(classes) - 1)
