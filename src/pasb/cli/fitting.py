@@ -70,9 +70,8 @@ class Settings:
             model.check_settings()
         except ValueError as error:
             raise UsageError(printing.as_options(str(error))) from None
-        n_chains = model.n_chains * len(model._directions)
         try:
-            check_room(pasb.Logistic(), 1, 2, n_chains, model._lengths()[1])  # the least there is
+            check_room(pasb.Logistic(), 1, 2, model.n_chains, self.draws or 1)  # the least there is
         except ValueError as error:
             told = printing.as_options(str(error))
             raise UsageError(f"even with two classes and no covariate, {told}") from None

@@ -178,8 +178,8 @@ def _nearest_file(path: Path) -> str:
     for name in _names_in(path.parent):
         if (stem := _stem(name)) != name:
             of_stem.setdefault(stem, name)
-    stem = nearest_of(_stem(path.name), of_stem)
-    return f"; did you mean {of_stem[stem]!r}?" if stem is not None else ""
+    near = nearest_of(_stem(path.name), of_stem)
+    return f"; did you mean {of_stem[near]!r}?" if near is not None else ""
 
 
 def _stem(name: str) -> str:
