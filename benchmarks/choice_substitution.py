@@ -8,8 +8,8 @@ that `choice_peers.py` learns from, in its environment, and asks about the same 
 - *own elasticity* of each alternative's share, to its cost (or price, or cost of installation);
   of sticks with a 90 % interval.
 - *diversion*: where choices go when an alternative is withdrawn from choices that have another
-  one. Its attributes are then 0, as where it was not available. (A higher cost diverts nothing
-  where a share does not fall, as that of the last alternative of an order of sticks.)
+  one. What other sticks see of it stays as it is. (A higher cost diverts nothing where a share
+  does not fall, as that of the last alternative of an order of sticks.)
 - *order*: the most probable orders of sticks, and the order in words.
 
 All but intervals follow from probabilities that a model predicts for changed tables, so the same
@@ -53,26 +53,30 @@ class AllColumns:
     def fit(self, table: ChoiceTable) -> AllColumns:
         wide = self._wide(table)
         self.columns = wide.columns[wide.nunique() > 1].tolist()
-        self.model.fit(wide[self.columns], table.chosen, availability=table.available.to_numpy())
+        chosen = np.array(table.alternatives)[table.chosen]
+        self.model.fit(wide[self.columns], chosen, availability=table.available)
         return self
 
     def predict_proba(self, table: ChoiceTable) -> np.ndarray:
-        has = table.available.to_numpy()
-        return self.model.predict_proba(self._wide(table)[self.columns], N_DRAWS, has)
+        p = self.model.predict_proba(self._wide(table)[self.columns], N_DRAWS, self._has(table))
+        return p[:, [list(self.model.classes_).index(name) for name in table.alternatives]]
 
     def own_elasticities(self, table: ChoiceTable, price: str) -> pd.DataFrame:
-        named = {j: f"{price} {name}" for j, name in enumerate(table.alternatives)}
+        named = {name: f"{price} {name}" for name in table.alternatives}
         return elasticities(
             self.model,
             self._wide(table)[self.columns],
-            columns={j: name for j, name in named.items() if name in self.columns},
-            availability=table.available.to_numpy(),
+            columns={name: column for name, column in named.items() if column in self.columns},
+            availability=self._has(table),
             n_draws=N_DRAWS,
         )
 
     def judged(self, table: ChoiceTable) -> str:
-        wide = self._wide(table)[self.columns]
-        return self.model.order_in_words(wide, table.chosen, table.available.to_numpy())
+        wide, chosen = self._wide(table)[self.columns], np.array(table.alternatives)[table.chosen]
+        return self.model.order_in_words(wide, chosen, self._has(table))
+
+    def _has(self, table: ChoiceTable) -> np.ndarray:
+        return table.available[list(self.model.classes_)].to_numpy()
 
     @staticmethod
     def _wide(table: ChoiceTable) -> pd.DataFrame:
@@ -114,13 +118,8 @@ def scaled(table: ChoiceTable, price: str, alternative: str, factor: float) -> C
 def without(table: ChoiceTable, alternative: str) -> ChoiceTable:
     """The same choices without an alternative, but for those that have no other one."""
     gone = table.available[alternative] & (table.available.sum(axis=1) > 1)
-    return table._replace(
-        available=table.available.assign(**{alternative: table.available[alternative] & ~gone}),
-        attributes={
-            name: own.assign(**{alternative: own[alternative].where(~gone, 0.0)})
-            for name, own in table.attributes.items()
-        },
-    )
+    left = table.available[alternative] & ~gone
+    return table._replace(available=table.available.assign(**{alternative: left}))
 
 
 def one_below_the_other(tables: list[ChoiceTable]) -> ChoiceTable:
@@ -169,17 +168,14 @@ def of_sticks(model: Any, table: ChoiceTable, price: str) -> dict[str, dict]:
     """What draws add: intervals, and the order."""
     found = model.own_elasticities(table, price)
     own = found[found["kind"] == "own"]
-    names = table.alternatives
-    shown = [name if isinstance(name, str) else names[name] for name in own["changed"]]
     fitted = model.model.fitted_
-    chosen = [names[c] if isinstance(c, np.integer) else c for c in fitted.classes]
     orders, counts = fitted.orders_by_frequency("forward")
     share = counts / counts.sum()
-    labels = [" > ".join(chosen[c] for c in order) for order in orders[:3]]
+    labels = [" > ".join(fitted.classes[order]) for order in orders[:3]]
     return {
         "interval of own elasticity": {
             name: f"{low:.3f} to {high:.3f}"
-            for name, low, high in zip(shown, own["lower"], own["upper"], strict=True)
+            for name, low, high in zip(own["changed"], own["lower"], own["upper"], strict=True)
         },
         "order": dict(zip(labels, share[:3].tolist(), strict=True)),
         "in words": {"text": model.judged(table)},
