@@ -39,8 +39,10 @@ def case(request):
     y = labels[category]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        linear = StickLogisticClassifier(**SHORT).fit(X, y)
-        bent = SoftplusClassifier(n_experts=2, n_layers=1, direction="forward", **SHORT).fit(X, y)
+        linear = StickLogisticClassifier(order="swap", **SHORT).fit(X, y)  # no search
+        bent = SoftplusClassifier(
+            n_experts=2, n_layers=1, direction="forward", order="swap", **SHORT
+        ).fit(X, y)
     return linear, bent, X, y
 
 
@@ -66,14 +68,27 @@ def calls(case):
     }
 
 
+@pytest.fixture(scope="module")
+def on_its_own(case):
+    """Pictures as they come, each drawn once."""
+    drawn = {}
+
+    def picture(name):
+        if name not in drawn:
+            drawn[name] = calls(case)[name]()
+        return drawn[name]
+
+    return picture
+
+
 def figure_of(found):
     return found.figure if isinstance(found, Axes) else found
 
 
 @pytest.mark.parametrize("name", plots.__all__)
-def test_it_is_drawn(case, name, tmp_path):
+def test_it_is_drawn(on_its_own, name, tmp_path):
     """On a figure of its own, without a warning (such as a layout that does not fit)."""
-    found = calls(case)[name]()
+    found = on_its_own(name)
     assert isinstance(found, Axes | Figure)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -82,11 +97,11 @@ def test_it_is_drawn(case, name, tmp_path):
 
 
 @pytest.mark.parametrize("name", plots.__all__)
-def test_it_goes_on_given_axes(case, name):
+def test_it_goes_on_given_axes(case, on_its_own, name):
     """On axes like its own, which are returned, or whose figure is; pyplot gets no new figure."""
     draw = calls(case)[name]
     assert inspect.signature(getattr(plots, name)).parameters["ax"].default is None
-    own = draw()
+    own = on_its_own(name)
     pyplot.close("all")
     if isinstance(own, Axes):
         ax = Figure().add_subplot()
