@@ -77,6 +77,14 @@ def test_settings_of_a_run_come_last_and_in_one_order(kind):
     assert list(inspect.signature(kind).parameters)[-len(run) :] == run
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_settings_are_checked_without_a_table(kind):
+    kind().check_settings()
+    for wrong, message in (({"n_chains": 0}, "n_chains"), ({"n_jobs": 0}, "n_jobs must not be 0")):
+        with pytest.raises(ValueError, match=message):
+            kind(**wrong).check_settings()
+
+
 class TestThreads:
     def test_as_in_scikit_learn(self):
         assert cores(None) == 1

@@ -41,6 +41,13 @@ def test_agrees_with_the_model(model):
         assert 1 <= fitted.n_visits(order, "forward") <= 2
 
 
+def test_the_seed_is_known_until_the_model_is_saved(model, tmp_path):
+    model, _ = model
+    assert model.fitted_.seed == 1
+    model.save(tmp_path / "model.pasb")
+    assert pasb.load(tmp_path / "model.pasb").fitted_.seed is None
+
+
 def test_watched_rows_are_training_rows(model):
     model, X = model
     watched = model.fitted_.watched
