@@ -199,11 +199,10 @@ class StickClassifier(RunLength, PriorSampling, PosteriorMixin, ClassifierMixin,
 
     def _sample(self, chains: list[Problem], schedule: Schedule) -> Draws:
         checkpoint, engine = self._checkpoint(), self._make_engine()
-        tell_in_memory(engine, chains, schedule)
+        run = chains, schedule, engine
+        tell_in_memory(*run)
         return sample(
-            chains,
-            schedule,
-            engine,
+            *run,
             callbacks=self._callbacks(),
             checkpoint=checkpoint,
             fingerprint=None if checkpoint is None else run_fingerprint(chains, schedule),

@@ -140,10 +140,10 @@ class FitCost(NamedTuple):
         n_rows, n_columns, n_classes = size
         words = f"{self.size}, {n_classes:,} classes"
         if isinstance(model, Softplus):
-            few = size._replace(n_rows=min(n_rows, SAMPLE_ROWS))
+            sample = size._replace(n_rows=min(n_rows, SAMPLE_ROWS))
             return self._replace(
                 size=words,
-                search=search_seconds(model, few) / n_cores if infers else 0.0,
+                search=search_seconds(model, sample) / n_cores if infers else 0.0,
                 sampling=n_sweeps * softplus_seconds(model, size) / n_cores,
             )
         newton = newton_seconds(n_columns)
@@ -185,7 +185,7 @@ class FitCost(NamedTuple):
         return f"{self.size}, roughly: {', '.join(told)}{more}"
 
 
-def tell_in_memory(engine: Engine, problems: Sequence[Problem], schedule: Schedule) -> None:
+def tell_in_memory(problems: Sequence[Problem], schedule: Schedule, engine: Engine) -> None:
     """Tell what chains in threads will take, with rows in memory."""
     if isinstance(engine, ThreadEngine):
         cost = FitCost.in_memory(problems, schedule, engine.n_jobs)
