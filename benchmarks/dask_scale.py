@@ -144,13 +144,13 @@ def passes(arguments) -> None:
 
 def fitted_model(kind, rows, products, workers, seconds, processors, arguments) -> None:
     """Say how well a round trip, a row and a product explain what passes take."""
-    design = np.column_stack([np.ones(len(rows)), rows, products])
-    for name, taken, share in (
-        ("clock", seconds, workers),
-        ("processors", processors, np.ones(len(rows))),
+    one = np.ones(len(rows))
+    for name, taken, trips, share in (
+        ("clock", seconds, one, workers),
+        ("processors", processors, workers, one),  # every worker has its messages
     ):
-        scaled = design / np.column_stack([np.ones(len(rows)), share, share]) / taken[:, None]
-        (trip, row, rate), _ = nnls(scaled, np.ones(len(rows)))
+        scaled = np.column_stack([trips, rows / share, products / share]) / taken[:, None]
+        (trip, row, rate), _ = nnls(scaled, one)
         error = np.abs(scaled @ [trip, row, rate] - 1)
         large = 1e9 * (row + rate * (arguments.columns + 1) * arguments.vectors) / 100
         print(
@@ -162,7 +162,7 @@ def fitted_model(kind, rows, products, workers, seconds, processors, arguments) 
 
 
 def timed(sums, worked, arguments) -> list[tuple[str, int, float, float]]:
-    """Kind, vectors, seconds of the clock and of processors of some passes, the least of three."""
+    """Kind, vectors, seconds of the clock and of processors: the least of some passes."""
     rng = np.random.default_rng(2)
     roles = np.full(arguments.classes, FAILURE, dtype=np.int8)
     roles[0] = SUCCESS
@@ -175,7 +175,8 @@ def timed(sums, worked, arguments) -> list[tuple[str, int, float, float]]:
             coef = rng.normal(size=(n, arguments.columns + 1)) * 0.1
             requests = [Request(kind, roles, one[None]) for one in coef]
             times = []
-            for _ in range(4 if n == 1 else 3):  # the first one loads kernels
+            # the first one loads kernels; many rows leave less to chance
+            for _ in range((2 if sums.n_rows > 5_000_000 else 3) + (n == 1)):
                 before, began = worked(), perf_counter()
                 sums.ask(requests, LOGISTIC_LINK)
                 times.append((perf_counter() - began, worked() - before))
