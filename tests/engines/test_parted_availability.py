@@ -185,7 +185,7 @@ def test_a_fit(make):
     watched = fitted._watched
     assert np.array_equal(watched.available, AVAILABLE[watched.row])
     assert np.array_equal(NAMES[watched.category], Y[watched.row])
-    with pytest.raises(NotImplementedError, match="availability"):
+    with pytest.raises(ValueError, match="pass availability="):
         fitted.posterior_with(X, Y)
 
 

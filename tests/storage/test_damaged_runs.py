@@ -66,6 +66,10 @@ def zero(content, rng):
     return content[:start] + bytes(len(content[start : start + 4096])) + content[start + 4096 :]
 
 
+def first_chain_at_22(info):
+    return info.chain == 0 and info.sweep >= 22
+
+
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory):
     """Checkpoints of runs that were stopped on the way, in several segments."""
@@ -76,7 +80,7 @@ def stopped(tmp_path_factory):
         patch.setattr(pasb.sampling.run, "CHECKPOINT_SECONDS", 0.0)
         for name in MODELS:
             folders[name] = tmp_path_factory.mktemp(name) / "run"
-            fit(name, checkpoint=folders[name], callbacks=[lambda info: info.sweep >= 22])
+            fit(name, checkpoint=folders[name], callbacks=[first_chain_at_22])
     return folders
 
 

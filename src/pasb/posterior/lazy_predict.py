@@ -29,8 +29,6 @@ from pasb.covariates.table_sources import flags_beside
 
 def lazy_proba(model: Any, X: Any, n_draws: int | None, availability: Any = None) -> Any:
     """`predict_proba` of a collection of Dask, or of Parquet files, as a Dask array."""
-    if availability is not None:
-        raise ValueError("availability is for rows in memory: predict these part by part")
     try:
         import dask
         import dask.array as da
