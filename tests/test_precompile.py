@@ -74,7 +74,13 @@ print(json.dumps(sorted(map(list, compiled() - before))))
 """
 
 
-@pytest.mark.parametrize("model", precompile.MODELS)
+@pytest.mark.parametrize(
+    "model",
+    [  # stacks are of softplus sticks, and robit is checked beside logistic when calibrating
+        pytest.param(model, marks=pytest.mark.slow) if model in ("softplus", "robit") else model
+        for model in precompile.MODELS
+    ],
+)
 def test_fits_compile_nothing_more(model):
     done = subprocess.run(
         [sys.executable, "-c", COVERED, model], capture_output=True, text=True, check=False

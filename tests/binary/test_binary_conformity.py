@@ -32,8 +32,10 @@ def test_right_models_pass(model, seed, level):
 @pytest.mark.statistical(level=1e-6)
 @pytest.mark.parametrize(
     "model",
-    [Robit(df=np.inf, precision=0.5), Robit(df=1, moves="gibbs")],
-    ids=["probit", "cauchit-gibbs"],
+    [
+        pytest.param(Robit(df=np.inf, precision=0.5), id="probit", marks=pytest.mark.slow),
+        pytest.param(Robit(df=1, moves="gibbs"), id="cauchit-gibbs"),
+    ],
 )
 def test_right_updates_pass(model, seed, level):
     check_fixed_order(model, seed=seed, level=level)

@@ -150,5 +150,5 @@ def test_check_fit_says_what_to_do_instead(data):
 
 
 def test_tables_are_asked_for_where_choices_cannot_be_read(model, data):
-    with pytest.raises(TypeError, match="train takes no ChoiceData: .*pass tables"):
+    with pytest.raises(TypeError, match=r"train takes no ChoiceData: .*pass tables"):
         model.report(data.table(), train=(data, data.choice))

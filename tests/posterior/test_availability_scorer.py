@@ -38,7 +38,7 @@ X, Y, AVAILABLE = choices()
 TABLE = pd.DataFrame(AVAILABLE, columns=CLASSES)
 MODELS = {
     "logistic": pasb.StickLogisticClassifier(**SHORT),
-    "softplus": pasb.SoftplusClassifier(n_experts=2, n_layers=1, **SHORT),
+    "softplus": pasb.SoftplusClassifier(n_experts=2, n_layers=1, moves="gibbs", **SHORT),
 }
 
 

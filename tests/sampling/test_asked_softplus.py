@@ -75,8 +75,20 @@ def long_steps(monkeypatch):
 
 
 @pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("fixed", [True, False], ids=["order fixed", "order sampled"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        pytest.param(
+            name,
+            fixed,
+            id=f"{name}-order {'fixed' if fixed else 'sampled'}",
+            # priors of rates are the default; the others are quick enough with a sampled order
+            marks=[pytest.mark.slow] if fixed and name != "shared" else [],
+        )
+        for name in MODELS
+        for fixed in (True, False)
+    ],
+)
 @pytest.mark.usefixtures("long_steps")
 def test_the_posterior_is_invariant(name, fixed, seed, level):
     direction = "forward" if name in ("rates", "shared") else "reverse"
@@ -112,8 +124,15 @@ def not_everything_available(monkeypatch):
 
 
 @pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("fixed", [True, False], ids=["order fixed", "order sampled"])
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    ("direction", "fixed"),
+    [
+        pytest.param("forward", True, id="forward-order fixed"),
+        pytest.param("reverse", False, id="reverse-order sampled"),
+        pytest.param("forward", False, id="forward-order sampled", marks=pytest.mark.slow),
+        pytest.param("reverse", True, id="reverse-order fixed", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.usefixtures("long_steps", "not_everything_available")
 def test_rows_that_could_not_be_everything(direction, fixed, seed, level):
     settings = {"fixed": fixed, "direction": direction, "sweeper": AskedSweeper}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from itertools import product
 
 import numpy as np
 import pytest
@@ -70,10 +71,21 @@ def exact(z, y, available, generic, prior=USUAL):
     return orders, evidence, evidence @ means
 
 
+QUICK = [(3, False, False), (3, True, True), (4, True, False), (4, False, True)]
+
+
 @pytest.mark.statistical(level=1e-7)
-@pytest.mark.parametrize("swaps_only", [False, True], ids=["infer", "swap"])
-@pytest.mark.parametrize("generic", [True, False], ids=["generic", "specific"])
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize(
+    ("n", "generic", "swaps_only"),
+    [
+        pytest.param(
+            *case,
+            id=f"{case[0]}-{'generic' if case[1] else 'specific'}-{'swap' if case[2] else 'infer'}",
+            marks=[] if case in QUICK else [pytest.mark.slow],
+        )
+        for case in product((3, 4), (True, False), (False, True))
+    ],
+)
 def test_posterior_of_orders_and_coefficients(n, generic, swaps_only, seed, level):
     z, y, available, problem = data(seed, generic, n)
     if swaps_only:

@@ -127,12 +127,12 @@ CHECKPOINT = {
     "array_changes": array_changes,
 }
 test_changed_bytes_of_a_checkpoint = times(
-    50, CHECKPOINT_BYTES, check_changed_bytes_of_a_checkpoint
+    20, CHECKPOINT_BYTES, check_changed_bytes_of_a_checkpoint
 )
 test_changed_bytes_of_a_checkpoint_many = many(
     50, CHECKPOINT_BYTES, check_changed_bytes_of_a_checkpoint
 )
-test_changed_content_of_a_checkpoint = times(40, CHECKPOINT, check_changed_content_of_a_checkpoint)
+test_changed_content_of_a_checkpoint = times(15, CHECKPOINT, check_changed_content_of_a_checkpoint)
 test_changed_content_of_a_checkpoint_many = many(
     40, CHECKPOINT, check_changed_content_of_a_checkpoint
 )
