@@ -10,37 +10,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from tests.classifiers.small_stacks import LABELS, NEW, SMALL, X, Y, features
 
 from pasb import SoftplusClassifier, SoftplusFeatures, StackedSoftplusClassifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-SMALL = {
-    "moves": "gibbs",  # quick; paths between orders take most of a small fit
-    "n_experts": 2,
-    "n_layers": 2,
-    "n_chains": 2,
-    "n_warmup": 10,
-    "n_draws": 12,
-    "n_swaps": 5,
-    "n_jobs": 1,
-    "random_state": 0,
-}
-LABELS = np.array(["ash", "oak", "yew"])
-
-
-def data(n=60):
-    rng = np.random.default_rng(0)
-    y = np.arange(n) % 3
-    return rng.normal(size=(n, 2)) + 1.5 * np.eye(3)[y][:, :2], LABELS[y]
-
-
-X, Y = data()
-NEW = np.random.default_rng(1).normal(size=(300, 2))
-
-
-def features(table=X, labels=Y, sample_weight=None, **changes):
-    transformer = SoftplusFeatures(SoftplusClassifier(**(SMALL | changes)))
-    return transformer.fit(table, labels, sample_weight=sample_weight)
 
 
 def responses(vectors, scaling, columns):
