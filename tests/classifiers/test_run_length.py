@@ -103,9 +103,8 @@ class TestLinear:
 def test_the_usual_goal():
     assert (Limits(1.02, 400), 16) == GOAL
     softplus = SoftplusClassifier()
-    assert softplus._usual_goal() == (Limits(1.05, 100), 8)
-    for n_cells, longest in ((60_000, 4), (500_000, 2)):
+    for n_cells, longest in ((6_250, 32), (6_251, 8), (50_001, 4), (400_001, 2)):
         softplus._n_cells = n_cells
-        assert softplus._usual_goal().longest == longest
+        assert softplus._usual_goal() == (Limits(1.05, 100), longest)
     assert SoftplusClassifier(moves="gibbs")._usual_goal() is None
     assert StackedSoftplusClassifier()._usual_goal() is None

@@ -60,7 +60,7 @@ class StickRobitClassifier(AutomaticRate):
         Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
         softplus models with trajectories. Logistic and robit chains with "auto" continue while
         R-hat is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep
-        as many draws, `draws_.thin` sweeps apart; softplus chains at 1.05 and 100, up to 8 times.
+        as many draws, `draws_.thin` sweeps apart; softplus ones at 1.05 and 100, up to 32 times.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None

@@ -28,6 +28,9 @@ from pasb.sampling.problem import Problem, Schedule, Scheme
 # Rows times columns times sticks, with which a sweep's time grows: from there on a run becomes at
 # most twice as long as usual, so that some thousand rows take a few minutes.
 LARGE = 400_000
+# Up to here chains mostly move between orders, a few times in a hundred sweeps: they need more of
+# them, and take a minute at most.
+SMALL = LARGE // 64
 
 
 class SoftplusClassifier(PartedSoftplusFit):
@@ -85,7 +88,7 @@ class SoftplusClassifier(PartedSoftplusFit):
         Draws kept of each chain. "auto" is 1000, or 500 for support vector machines, or 100 for
         softplus models with trajectories. Logistic and robit chains with "auto" continue while
         R-hat is above 1.02 or the effective sample size below 400, up to 16 times as long, and keep
-        as many draws, `draws_.thin` sweeps apart; softplus chains at 1.05 and 100, up to 8 times.
+        as many draws, `draws_.thin` sweeps apart; softplus ones at 1.05 and 100, up to 32 times.
     thin : int, default=1
         Sweeps from one draw to the next.
     until : dict or None, default=None
@@ -326,7 +329,8 @@ class SoftplusClassifier(PartedSoftplusFit):
     def _usual_goal(self) -> Goal | None:
         if self._moves() != "mixed":
             return None
-        longest = 2 if self._n_cells > LARGE else 4 if self._n_cells > LARGE // 8 else 8
+        limits = (LARGE, 2), (LARGE // 8, 4), (SMALL, 8)
+        longest = next((times for least, times in limits if self._n_cells > least), 32)
         return Goal(Limits(rhat=1.05, ess=100), longest)
 
     def _fit_prior(self, rows: Rows) -> None:

@@ -119,7 +119,6 @@ def follow(rows, prior, work, metric, step, key, scratch, position):
     moved, diverged : bool
     """
     factors, rest = metric
-    factors, rest = metric
     # unpacking an array would give rows of unknown stride, and compile what takes them twice
     place, momentum, push = scratch[0], scratch[1], scratch[2]
     gradient, velocity = scratch[3], scratch[4]
