@@ -79,6 +79,15 @@ def test_a_test_file_is_beside_those_of_its_module():
         assert own == path.parent.name or path.stem in OF_EVERY_LAYER, path.relative_to(ROOT)
 
 
+def test_no_test_file_needs_another():
+    """What several of them use is in modules beside them, or in a conftest: each runs alone."""
+    for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "reproduction").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+                assert not [part for part in parts if part.startswith("test_")], path
+
+
 def test_every_module_has_a_name_of_its_own():
     counts = Counter(path.stem for path in FILES if path.name != "__init__.py")
     twice = {
