@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "pasb"
-MANY = 8
+MANY = 5
 # how the package has functions compiled: its own decorators, and those of Numba
 COMPILED = re.compile(
     r"(cuda\.jit|numba\.|njit|_?kernel|kernel_with|inlined|inlined_sampler|sampler|elementwise|"
@@ -65,7 +65,7 @@ def is_described(name: str, text: str) -> bool:
 
 
 def test_compiled_functions_are_found():
-    assert len(KERNELS) > 50
+    assert len(KERNELS) > 150
     assert {"cuda_paths", "whitened", "softplus_kernels"} <= {path.stem for path, *_ in KERNELS}
 
 

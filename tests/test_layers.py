@@ -22,6 +22,8 @@ MOST_AT_THE_TOP = 12
 # of Numba, CuPy and scikit-learn, which have no public name for it
 OF_LIBRARIES = {"_impl_class", "_locator_classes", "_cache", "_source_stamp", "_ary"}
 OF_LIBRARIES |= {"_sklearn_output_config"}
+# what several layers do with one thing, each of which tests its own part
+OF_EVERY_LAYER = {"test_availability", "test_rows_elsewhere", "test_stacked"}
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}  # public methods of named tuples
 
 
@@ -46,9 +48,13 @@ def test_no_cycle_between_folders():
 
 
 def test_no_long_file():
+    """Tests, benchmarks and tools are files that people read, too."""
+    folders = ("benchmarks", "calibration", "docs", "examples", "reproduction", "src", "tests")
+    sources = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert len(sources) > 2 * len(FILES)
     long = {
         str(path.relative_to(ROOT)): n
-        for path in FILES
+        for path in sources
         if (n := len(path.read_text("utf-8").splitlines())) > MOST_LINES
     }
     assert not long, f"above {MOST_LINES} lines: {long}"
@@ -57,6 +63,29 @@ def test_no_long_file():
 def test_few_modules_at_the_top():
     top = [path.name for path in FILES if path.parent == PACKAGE]
     assert len(top) <= MOST_AT_THE_TOP, top
+
+
+def test_tests_mirror_the_package():
+    """Each folder of the package has tests of its own, and no other folder has any."""
+    tested = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert tested == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+
+
+def test_a_test_file_is_beside_those_of_its_module():
+    """Where one carries the name of a module, or it says what of its own folder it is about."""
+    where = {path.stem: path.parent.name for path in FILES if path.parent.parent == PACKAGE}
+    for path in (ROOT / "tests").glob("*/test_*.py"):
+        own = where.get(path.stem.removeprefix("test_"), path.parent.name)
+        assert own == path.parent.name or path.stem in OF_EVERY_LAYER, path.relative_to(ROOT)
+
+
+def test_no_test_file_needs_another():
+    """What several of them use is in modules beside them, or in a conftest: each runs alone."""
+    for path in [*(ROOT / "tests").rglob("*.py"), *(ROOT / "reproduction").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+                assert not [part for part in parts if part.startswith("test_")], path
 
 
 def test_every_module_has_a_name_of_its_own():

@@ -11,6 +11,12 @@ Stick breaking (paSB) accepts on success; reverse stick breaking (parSB, the
 Corollary) accepts on failure. So the two are one construction with the logs
 swapped. An *order* is an array that lists the category on each stick, first to last;
 the paper's z is its inverse permutation.
+
+Arguments of the compiled functions: `order` (S), `stick` a number from 0; `stop`, `go_on` and
+`before` are the roles of rows (`Roles`), ``groups = (category, available)`` those of
+`pasb.numerics.row_groups`. Of several draws, `orders` (draws, S) and `reverse` (draws) are the
+order of each, and whether it stops on failure; `log_success`, `log_failure` (draws, sticks, rows)
+come stick by stick in that order.
 """
 
 from __future__ import annotations

@@ -154,8 +154,8 @@ def test_the_evidence_of_a_shifted_stick():
 @pytest.mark.parametrize(
     ("priors", "match"),
     [
-        ((("cauchy", 0.0, 1.0),), "none of normal"),
-        ((("normal", 0.0),), "none of normal"),
+        ((("cauchy", 0.0, 1.0),), r"must be \('normal', location, scale\)"),
+        ((("normal", 0.0),), r"must be \('normal', location, scale\)"),
         ((("normal", 0.0, -1.0),), "scale"),
         ((("t", 0.0, 0.0, 1.0),), "degrees of freedom"),
         ((("normal", np.inf, 1.0),), "scale"),

@@ -59,8 +59,8 @@ def test_balanced_counts_the_weights_of_rows():
     ("class_weight", "message"),
     [
         ({"z": 1}, "class_weight: 'z' is not a class; the classes are"),
-        ({"a": -1}, "class_weight must hold numbers from 0"),
-        ({"a": np.inf}, "class_weight must hold numbers from 0"),
+        ({"a": -1}, "class_weight must hold non-negative numbers"),
+        ({"a": np.inf}, "class_weight must hold non-negative numbers"),
         ({"a": 0, "b": 0, "c": 0}, "zero for every row"),
         ("even", "The 'class_weight' parameter"),
         ([1, 2, 3], "The 'class_weight' parameter"),

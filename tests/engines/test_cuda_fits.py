@@ -71,7 +71,7 @@ def test_a_run_that_was_stopped_resumes(tmp_path):
     np.testing.assert_allclose(again.predict_proba(X), here.predict_proba(X))
 
 
-def test_a_run_goes_on_on_the_other_engine(tmp_path):
+def test_a_run_continues_on_the_other_engine(tmp_path):
     settings = {**SHORT, "n_draws": 2, "direction": "forward", "checkpoint": tmp_path / "run"}
     stop = SoftplusClassifier(engine="cuda", callbacks=[lambda info: True], **settings)
     assert stop.fit(X, Y).draws_.n_draws == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -13,12 +12,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from tests.engines.trees import SMALL, N, model, same
 
-import pasb
-from pasb import RowBlocks, SoftplusClassifier, StickLogisticClassifier, StickRobitClassifier
+from pasb import SoftplusClassifier, StickRobitClassifier
 from pasb.engines.dask_sums import _is_alive
-from pasb.engines.device import available
 from pasb.errors import EngineError
 
 dask = pytest.importorskip("dask", reason="the extra pasb[dask] is not installed")
@@ -28,68 +25,10 @@ pytest.importorskip("pyarrow", reason="the extra pasb[files] is not installed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 
-N = 700
-SMALL = 96  # rows of a part, so that there are several
-pytestmark = pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with (
-        dask.config.set({"distributed.admin.log-format": "", "distributed.comm.retry.count": 2}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as local,
-    ):
-        yield local
-
-
-@pytest.fixture
-def client(cluster):
-    with distributed.Client(cluster) as one:
-        yield one
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch):
-    monkeypatch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", SMALL)
-
-
-@pytest.fixture(scope="module")
-def table():
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(N, 3))
-    y = np.argmax(X @ rng.normal(size=(3, 3)) + rng.gumbel(size=(N, 3)), axis=1)
-    return X, np.array(["ash", "birch", "cedar"])[y]
-
-
-@pytest.fixture(scope="module")
-def folder(table, tmp_path_factory):
-    path = tmp_path_factory.mktemp("rows")
-    frame = pd.DataFrame(table[0], columns=["a", "b", "c"]).assign(tree=table[1])
-    frame.iloc[:300].to_parquet(path / "0.parquet", index=False, row_group_size=77)
-    frame.iloc[300:].to_parquet(path / "1.parquet", index=False)
-    return path
-
-
-def model(engine="blocks", kind=StickLogisticClassifier, **settings):
-    usual = {"n_chains": 2, "n_warmup": 5, "n_draws": 40, "random_state": 3, "progress": False}
-    return kind(engine=engine, **(usual | settings))
-
-
-def same(one, other):
-    return (
-        np.array_equal(one.draws_.order, other.draws_.order)
-        and np.array_equal(one.draws_.parameters["coef"], other.draws_.parameters["coef"])
-        and np.array_equal(one.draws_.log_likelihood, other.draws_.log_likelihood)
-    )
-
-
-@pytest.fixture(scope="module")
-def expected(table):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pasb.engines.workshop.ROWS_OF_A_PART", SMALL)
-        return model().fit(*table)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning"),
+    pytest.mark.usefixtures("small_parts"),
+]
 
 
 def softplus_fit(engine, *rows):
@@ -329,109 +268,3 @@ class TestPausedWorkers:
 
 def workers_of(client):
     return list(client.scheduler_info(n_workers=-1)["workers"].values())
-
-
-class TestBadInput:
-    def test_a_closed_client(self, cluster, folder):
-        client = distributed.Client(cluster)
-        client.close()
-        with pytest.raises(EngineError, match="client is closed"):
-            model(client).fit(folder, "tree")
-
-    def test_no_client(self, folder):
-        with pytest.raises(EngineError, match="found no cluster"):
-            model("dask").fit(folder, "tree")
-
-    @pytest.mark.skipif(available(), reason="workers have a GPU here")
-    def test_workers_without_a_gpu(self, client, folder):
-        with pytest.raises(EngineError, match="2 of 2 workers of the Dask cluster have no usable"):
-            model(RowBlocks(client=client, device="cuda")).fit(folder, "tree")
-
-    def test_rows_of_this_process(self, client, table):
-        with pytest.raises(EngineError, match="does not send rows to the workers"):
-            model("dask").fit(*table)
-
-    def test_empty_partitions_and_unknown_sizes(self, client, table, expected):
-        X, y = table
-        frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(tree=y)
-        parts = [frame.iloc[:0], frame.iloc[:250], frame.iloc[250:250], frame.iloc[250:]]
-        whole = dd.from_delayed([dask.delayed(part) for part in parts], meta=frame.iloc[:0])
-        assert same(model("dask").fit(whole, "tree"), expected)
-        only = whole[whole["a"] > -100].values, whole["tree"].values
-        assert all(n != n for n in only[0].chunks[0])
-        only = da.asarray(whole[["a", "b", "c"]].values), whole["tree"].values
-        assert same(model("dask").fit(*only), expected)
-        with pytest.raises(ValueError, match="X has no rows"):
-            model("dask").fit(dd.from_pandas(frame.iloc[:0], npartitions=1), "tree")
-
-    def test_a_class_of_one_partition_only(self, client, table):
-        X, y = table
-        y = np.where(np.arange(N) < 20, "rare", y)
-        frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(tree=y)
-        fitted = model("dask").fit(dd.from_pandas(frame, npartitions=6, sort=False), "tree")
-        assert fitted.classes_.tolist() == ["ash", "birch", "cedar", "rare"]
-        assert same(model().fit(X, y), fitted)
-
-    def test_what_is_wrong_is_named(self, client, table):
-        X, y = table
-        frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(tree=y)
-        fitted = model("dask").fit(dd.from_pandas(frame, npartitions=2), "tree")
-        before = fitted.draws_
-        gap, text = frame.copy(), frame.assign(b="high")
-        gap.loc[500, "b"] = np.nan
-        for bad, words in (
-            (dd.from_pandas(gap, npartitions=3), "column 'b' has 1 such value"),
-            (dd.from_pandas(text, npartitions=3), "column 'b' does not hold numbers"),
-        ):
-            with pytest.raises(ValueError, match=words):
-                fitted.fit(bad, "tree")
-        with pytest.raises(ValueError, match="no column 'trees'"):
-            fitted.fit(dd.from_pandas(frame, npartitions=2), "trees")
-        whole = dd.from_pandas(frame, npartitions=2)
-        with pytest.raises(ValueError, match="2 partitions and y 3"):
-            fitted.fit(whole[["a"]], dd.from_pandas(frame["tree"], npartitions=3))
-        assert fitted.draws_ is before
-
-
-def test_copies_of_a_model_with_a_client(client, table):
-    one = model(client)
-    assert clone(one).engine is client
-    assert clone(model(RowBlocks(client=client))).engine.client is client
-    assert pickle.loads(pickle.dumps(one)).engine == "dask"
-
-
-def test_a_saved_model_knows_no_cluster(client, folder, tmp_path):
-    fitted = model(client, n_draws=10).fit(folder, "tree")
-    fitted.save(tmp_path / "model.pasb")
-    read = pasb.load(tmp_path / "model.pasb")
-    assert read.engine == "cpu"
-    rows = pd.DataFrame(np.zeros((1, 3)), columns=["a", "b", "c"])
-    assert np.array_equal(read.predict_proba(rows), fitted.predict_proba(rows))
-
-
-class TestPrediction:
-    def test_lazy_and_the_same(self, client, table, folder, expected):
-        X, _ = table
-        wanted, labels = expected.predict_proba(X), expected.predict(X)
-        chunked = da.from_array(X, chunks=(200, 2))
-        proba = expected.predict_proba(chunked)
-        assert proba.chunks == ((200, 200, 200, 100), (3,))
-        assert np.array_equal(proba.compute(), wanted)
-        assert np.array_equal(expected.predict(chunked).compute(), labels)
-        assert np.array_equal(
-            expected.predict_proba(chunked, n_draws=7).compute(),
-            expected.predict_proba(X, n_draws=7),
-        )
-
-    def test_of_frames_and_files(self, client, table, folder):
-        X, _ = table
-        fitted = model("cpu", n_draws=10).fit(folder, "tree")
-        frame = pd.DataFrame(X, columns=["a", "b", "c"])
-        wanted = fitted.predict_proba(frame)
-        whole = dd.from_pandas(frame.assign(z="not used")[["c", "z", "a", "b"]], npartitions=3)
-        assert np.array_equal(fitted.predict_proba(whole).compute(), wanted)
-        proba = fitted.predict_proba(folder)
-        assert proba.shape == (N, 3)
-        assert np.array_equal(proba.compute(), wanted)
-        with pytest.raises(ValueError, match="no column 'a'"):
-            fitted.predict_proba(whole[["b", "c"]]).compute()

@@ -85,7 +85,7 @@ def test_pictures_of_arviz(tree, plot):
 
 def test_refusals(tree, rows):
     model, _ = tree
-    with pytest.raises(ValueError, match="groups: 'likelihood' is none of"):
+    with pytest.raises(ValueError, match="groups: 'likelihood' must be one of"):
         model.posterior_with(*rows, groups=["likelihood"])
     with pytest.raises(ValueError, match="y is needed"):
         model.posterior_with(rows[0])

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 
-import numpy as np
 import pytest
 from numba import njit
+from tests.sampling.small_runs import N_DRAWS, N_WARMUP, X, Y, fit
 
-from pasb import SoftplusClassifier, StickLogisticClassifier
+from pasb import SoftplusClassifier
 from pasb.classifiers import stick_classifier
 from pasb.sampling import progress as module
 from pasb.sampling.compilation import compilation
@@ -20,32 +20,6 @@ from pasb.sampling.progress import COMPILING, NOT_KEPT, Progress, phase
 from pasb.variates import code_cache
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-N_WARMUP, N_DRAWS = 20, 30
-
-
-def data():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1, 2], 20)
-    return rng.normal(size=(60, 2)) + np.eye(3)[y][:, :2], y
-
-
-X, Y = data()
-
-
-def classifier(**changes):
-    settings = {
-        "n_chains": 2,
-        "n_warmup": N_WARMUP,
-        "n_draws": N_DRAWS,
-        "n_swaps": 10,
-        "n_jobs": 1,
-        "random_state": 5,
-    }
-    return StickLogisticClassifier(**(settings | changes))
-
-
-def fit(**changes):
-    return classifier(**changes).fit(X, Y)
 
 
 @pytest.fixture(autouse=True)

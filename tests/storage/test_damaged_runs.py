@@ -22,27 +22,15 @@ from tests.storage.disturbed_runs import (
 import pasb
 import pasb.engines.threads
 import pasb.sampling.run
-from pasb.errors import CheckpointError, ConvergenceWarning, FileFormatError
+from pasb.errors import CheckpointError, FileFormatError
 from pasb.sampling.chain import Chain
 from pasb.storage import file_format, store
 from pasb.storage.checkpoint import Checkpoint
 
-pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def whole():
-    """Runs that nothing disturbed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return {name: fit(name) for name in MODELS}
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch):
-    """A checkpoint after every sweep."""
-    monkeypatch.setattr(pasb.engines.threads.ThreadEngine, "slice_seconds", 0.0)
-    monkeypatch.setattr(pasb.sampling.run, "CHECKPOINT_SECONDS", 0.0)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning"),
+    pytest.mark.usefixtures("often"),
+]
 
 
 # ---------------------------------------------------------------- damaged files

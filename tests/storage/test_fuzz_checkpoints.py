@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from tests.storage.fuzzing import (
-    FILES,
     MODELS,
-    Models,
     X,
     Y,
     array_changes,
@@ -29,11 +27,9 @@ from tests.storage.fuzzing import (
     meta_changes,
     name_strategy,
     places,
-    table_of,
     times,
 )
 
-import pasb
 from pasb.errors import CheckpointError
 from pasb.storage import store
 from pasb.storage.checkpoint import Checkpoint
@@ -42,20 +38,6 @@ from pasb.storage.run_file import CHECKPOINT_FORMAT
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pasb.errors.ConvergenceWarning", "ignore::RuntimeWarning"
 )
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Saved models: their files, and the probabilities they give."""
-    folder = tmp_path_factory.mktemp("models")
-    out = Models()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, make in FILES.items():
-            model = make().fit(table_of(name), Y)
-            pasb.save(model, folder / f"{name}.pasb")
-            out[name] = (folder / f"{name}.pasb", model.predict_proba(table_of(name)))
-    return out
 
 
 # ---------------------------------------------------------------- checkpoints

@@ -16,9 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from tests.storage.fuzzing import (
-    FILES,
     MODELS,
-    Models,
     X,
     Y,
     array_changes,
@@ -47,20 +45,6 @@ from pasb.storage.run_file import CHECKPOINT_FORMAT
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pasb.errors.ConvergenceWarning", "ignore::RuntimeWarning"
 )
-
-
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    """Saved models: their files, and the probabilities they give."""
-    folder = tmp_path_factory.mktemp("models")
-    out = Models()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, make in FILES.items():
-            model = make().fit(table_of(name), Y)
-            pasb.save(model, folder / f"{name}.pasb")
-            out[name] = (folder / f"{name}.pasb", model.predict_proba(table_of(name)))
-    return out
 
 
 def check_changed_bytes_of_a_model(models, name, changes):

@@ -10,7 +10,6 @@ import random
 import shutil
 import signal
 import time
-import warnings
 
 import joblib
 import numpy as np
@@ -30,28 +29,13 @@ from tests.storage.disturbed_runs import (
     start,
 )
 
-import pasb
-import pasb.engines.threads
-import pasb.sampling.run
-from pasb.errors import CheckpointError, ConvergenceWarning
+from pasb.errors import CheckpointError
 from pasb.storage import store
 
-pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
-
-
-@pytest.fixture(scope="module")
-def whole():
-    """Runs that nothing disturbed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return {name: fit(name) for name in MODELS}
-
-
-@pytest.fixture(autouse=True)
-def often(monkeypatch):
-    """A checkpoint after every sweep."""
-    monkeypatch.setattr(pasb.engines.threads.ThreadEngine, "slice_seconds", 0.0)
-    monkeypatch.setattr(pasb.sampling.run, "CHECKPOINT_SECONDS", 0.0)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning"),
+    pytest.mark.usefixtures("often"),
+]
 
 
 LONGER = {"n_draws": 150}  # so that most of the time goes into sweeps

@@ -136,7 +136,10 @@ def check_priors(priors: Any) -> None:
     for own in priors:
         name, *numbers = own
         if name not in KINDS or len(own) != KINDS[name]:
-            raise ValueError(f"priors: {own!r} is none of {', '.join(KINDS)}")
+            raise ValueError(
+                f"priors: {own!r} must be ('normal', location, scale), "
+                "('t', df, location, scale) or ('horseshoe', scale)"
+            )
         if not all(math.isfinite(number) for number in numbers) or not numbers[-1] > 0:
             raise ValueError(f"priors: {own!r} has a scale that is not positive")
         if name == "t" and not numbers[0] > 0:
@@ -150,6 +153,9 @@ def check_priors(priors: Any) -> None:
 @kernel
 def draw_shrinkage(coef, kind, scale, key, rate, precision, shrinkage):
     """Draw rates r, then w and z; ``shrinkage = (w, z)``.
+
+    Columns have a `kind`, a coefficient in `coef`, a `precision` and a `rate` each; `scale` is that
+    of the horseshoe. Random numbers are those of the stream `key`.
 
     r_v ~ Exponential(alpha_v + w). Then w given alpha / w and r w, which do not depend on it in the
     prior: Gamma((m + 1) / 2, z + sum of alpha_v b_v^2 / (2 w)), and alpha and r follow it.
@@ -176,7 +182,10 @@ def draw_shrinkage(coef, kind, scale, key, rate, precision, shrinkage):
 
 @kernel
 def draw_horseshoe(kind, scale, key, rate, shrinkage):
-    """Draw z, w and rates from their prior."""
+    """Draw z, w and rates from their prior.
+
+    `kind`, `scale`, `key`, `rate` and `shrinkage` are as for `draw_shrinkage`.
+    """
     n = kind.shape[0]
     draw, _ = gamma(open_stream(key, n), 0.5)
     shrinkage[1] = within_bounds(draw * scale**2)

@@ -4,6 +4,10 @@ Given the order, the posterior of a stick's coefficients is close to normal. Its
 approximation serves three purposes: as a proposal that draws almost independently, as
 the pseudo-prior of a reference category, and for the evidence from which orders are
 compared. `pasb.binary.bent_normal` has its form, and `pasb.binary.scout` improves it.
+
+Arguments as in `pasb.binary.linear_kernels`; `padded_coef` (n_padded) are the coefficients, and
+`curvature` and `residual` (n_blocks x BLOCK) minus the second and the first derivatives of the
+rows' log-likelihood by their linear predictors. `label` is 1 or 0.
 """
 
 from __future__ import annotations

@@ -111,7 +111,10 @@ class LinearSpace(NamedTuple):
 
 @elementwise
 def present_predictors(blocks, bounds, roles, padded_coef, out):
-    """x'b of the rows that are not absent, and of those that share a block with them."""
+    """x'b of the rows that are not absent, and of those that share a block with them.
+
+    It goes into `out` (n_blocks x BLOCK); of other rows that stays as it is.
+    """
     done = 0
     for s in range(roles.shape[0]):
         if roles[s] == ABSENT or bounds[s] == bounds[s + 1]:

@@ -1,4 +1,8 @@
-"""Sums of log-probabilities under either link; see `pasb.binary.linear_kernels` for the tuples."""
+"""Sums of log-probabilities under either link; see `pasb.binary.linear_kernels` for the tuples.
+
+Here `padded_coef` is (1 or 2, n_padded), one vector of coefficients or two, and `success` and
+`failure` have a row for each of them; other arguments as in `pasb.binary.linear_kernels`.
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,10 @@ LEAST_CURVATURE = 0.25  # of a row, as a share of its expectation
 
 @kernel
 def log_success_and_failure(eta, df, constant, pieces, log_failure):
-    """Turn linear predictors into log-probabilities; `eta` becomes that of success."""
+    """Turn linear predictors into log-probabilities; `eta` becomes that of success.
+
+    `eta` and `log_failure` are (vectors, rows).
+    """
     for s in range(eta.shape[0]):
         for i in range(eta.shape[1]):
             x = eta[s, i]
@@ -75,7 +78,7 @@ def newton_terms(eta, label, weights, df, constant, pieces, curvature, residual,
 
 @kernel
 def residuals_and_sum(eta, weights, sign, df, constant, pieces, residual):
-    """Log-likelihood of labels that all have one sign, and its derivatives."""
+    """Log-likelihood of labels that all have one `sign`, 1 or -1, and its derivatives."""
     total = 0.0
     for i in range(eta.size):
         value, slope = log_cdf_and_slope(sign * eta[i], df, constant, pieces)
@@ -86,7 +89,7 @@ def residuals_and_sum(eta, weights, sign, df, constant, pieces, residual):
 
 @kernel
 def sum_alone(eta, weights, sign, df, constant, pieces):
-    """The log-likelihood of `residuals_and_sum`, bit by bit."""
+    """The log-likelihood of `residuals_and_sum`, bit by bit; `sign` is as there."""
     total = 0.0
     for i in range(eta.size):
         total += weights[i] * log_cdf(sign * eta[i], df, constant, pieces)

@@ -101,7 +101,7 @@ def stick_predictors(blocks, X, out):
 
 @elementwise
 def row_predictors(block, X, start, n, out):
-    """x'b of every row under n draws of one block, into columns of `out` from `start` on."""
+    """x'b of every row of `X` under `n` draws of one `block`, into `out` from `start` on."""
     last = X.shape[0] - 1
     for i in range(0, last, 2):
         _two_rows(block, X[i], X[i + 1], n, out[i, start:], out[i + 1, start:])
@@ -127,7 +127,10 @@ def _one_row(block, x, n, out):
 
 @elementwise
 def _two_rows(block, x, z, n, out, other):
-    """As `_one_row`, for x into `out` and z into `other`; the block is loaded once."""
+    """As `_one_row`, for x into `out` and z into `other`; the block is loaded once.
+
+    `x` and `z` (padded columns) are rows, `block` (padded columns, BLOCK) has `n` draws.
+    """
     for d in range(n):
         out[d] = 0.0
         other[d] = 0.0
@@ -169,7 +172,12 @@ def exponentials_of(logs):
 
 @kernel
 def softplus_probabilities(coef, weight, log_weight, X, success, failure):
-    """Success and failure of softplus sticks, (sticks, rows, lanes); see `Experts`."""
+    """Success and failure of softplus sticks, (sticks, rows, lanes); see `Experts`.
+
+    `coef` is (blocks of draws, sticks, K, T, padded columns, BLOCK), `weight` and `log_weight`
+    (blocks of draws, sticks, K, BLOCK), `X` (rows, padded columns); `success` and `failure` get
+    the results.
+    """
     n_blocks, n_sticks, n_experts, n_layers, _, _ = coef.shape
     n_rows = X.shape[0]
     psi = np.empty((n_layers, n_rows, BLOCK))
@@ -207,7 +215,11 @@ def _is_moderate(psi, i, n):
 
 @elementwise
 def add_rates(psi, i, n, weight, q, rates):
-    """Add r q_T of row i to `rates`, where q_t = log(1 + q_(t-1) exp(psi_t)) and q_0 = 1."""
+    """Add r q_T of row i to `rates`, where q_t = log(1 + q_(t-1) exp(psi_t)) and q_0 = 1.
+
+    `psi` (T, rows, BLOCK) are predictors of one expert, `weight` (BLOCK) its r, `i` is a row, `n`
+    the number of draws, and `q` (BLOCK) scratch.
+    """
     for d in range(n):
         q[d] = 1.0
     for t in range(psi.shape[0]):
@@ -223,7 +235,10 @@ def add_rates(psi, i, n, weight, q, rates):
 
 @elementwise
 def add_rates_by_logs(psi, i, log_weight, log_q, rates):
-    """The same for predictors of any size."""
+    """The same for predictors of any size; `log_weight` and `log_q` for r and q.
+
+    `psi`, `i` and `rates` are as for `add_rates`.
+    """
     for d in range(log_q.size):
         log_q[d] = 0.0
     for t in range(psi.shape[0]):

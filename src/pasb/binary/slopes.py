@@ -3,6 +3,8 @@
 Latents and precisions are integrated out. Rows are sorted by category, so one pass over the
 blocks of the categories that are on the stick or behind it gives the gradient and, for every
 category, the sum of the logs that the order table needs.
+
+Arguments as in `pasb.binary.linear_kernels`.
 """
 
 from __future__ import annotations

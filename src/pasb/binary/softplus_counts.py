@@ -63,8 +63,8 @@ def split_count(log_theta, off, stream, rate, counts):
     """m ~ Poisson(sum of theta) given that it is not zero, split in proportion to theta.
 
     The first of the arrivals goes to one expert, the others are those of independent Poisson
-    processes on the time that is left. ``counts[k, 0]`` becomes the share of expert k; `rate`
-    is scratch.
+    processes on the time that is left. `log_theta` (K) has the logs of theta; ``counts[k, 0]``
+    becomes the share of expert k; `rate` is scratch.
     """
     n_experts = log_theta.size
     largest = -np.inf

@@ -7,6 +7,8 @@ decide whether it is accepted are in double precision. So a force that is off by
 million costs nothing but that part of the accuracy with which energy is kept, and takes a third of
 the time. (`pasb.binary.softplus_gradient` has the same gradient in double precision, with the
 formulas.) Blocks of rows are turned into singles as they are used.
+
+Arguments as in `pasb.binary.softplus_gradient`, in double precision.
 """
 
 from __future__ import annotations

@@ -3,6 +3,16 @@
 By the chain rule, layer by layer. With x = psi_t + log q_(t-1), the derivative of log q_t by
 psi_t, and by log q_(t-1), is sigmoid(x) / q_t. It comes out of the same exponential as q_t, so the
 way back needs none. All loops are vectorised.
+
+Arguments, with K experts of T layers and blocks of any width:
+
+- `rows` (`StickRows`), `block` (padded columns, width): the rows of a stick, those of one block;
+- `coef`, `grad_coef` (K x T, padded columns), `log_weight`, `grad_weight` (K): coefficients and
+  logs of the weights r_k, and the gradient by them;
+- `psi`, `slopes` (K x T, width), `top` (K, width), `by_row` (5, width): work space of one block
+  (`gradient_space`);
+- `log_rate`, `rate`, `log_success`, `signs`, `powers` (width): of each row log lambda, lambda, the
+  log of success, whether its label is a success, and whether it counts.
 """
 
 from __future__ import annotations

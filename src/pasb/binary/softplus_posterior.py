@@ -13,6 +13,10 @@ this order. With a = gamma_0 / K the log-density, up to a constant, is
     + inverse_scale_shape log(c_0) - inverse_scale_rate c_0,
 
 with the Jacobians of the logs included.
+
+Arguments of the compiled functions: `rows` (`StickRows`); ``prior = (ard, shape, rate_prior,
+hypers)``, as in `log_posterior`; `position` and `gradient` (N), a position and the gradient there;
+`work`, the tuple that `posterior_space` makes.
 """
 
 from __future__ import annotations

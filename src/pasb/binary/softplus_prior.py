@@ -91,7 +91,7 @@ def draw_weights_given(
 
 @kernel
 def draw_precision(stream, coef, counted, shape, rate):
-    """The precision of one coefficient; with `counted` 0 from the prior."""
+    """The precision of one coefficient, by `stream`; with `counted` 0 from the prior."""
     draw, _ = gamma(stream, shape + 0.5 * counted)
     x = draw / (rate + 0.5 * counted * coef**2)
     return min(max(x, LEAST_PRECISION), GREATEST_PRECISION)
@@ -99,7 +99,7 @@ def draw_precision(stream, coef, counted, shape, rate):
 
 @kernel
 def draw_rate(stream, n, total, shape, rate_prior):
-    """The rate of `n` precisions with the sum `total`."""
+    """The rate of `n` precisions with the sum `total`, by `stream`."""
     draw, _ = gamma(stream, rate_prior[0] + n * shape)
     return max(draw / (rate_prior[1] + total), LEAST_RATE)
 

@@ -14,6 +14,9 @@ Arguments as in `pasb.binary.linear_kernels`, and
 - `chosen` (columns that are in), `plain` (n_padded), `scratch` (n_padded, BLOCK), `gram`
   (n_padded, n_padded), `linear` (n_padded): which columns those are; work space; Gram matrix and
   linear term.
+
+Of sums over some blocks, `which` (blocks) are their numbers and `v` is the column; `change` is by
+how much its coefficient moves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""From coefficients to the probabilities of the support vector model, eq. (stick_prob1)."""
+"""From coefficients to the probabilities of the support vector model, eq. (stick_prob1).
+
+Arguments as in `pasb.binary.linear_kernels`.
+"""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def product(a, b):
 
 @summing
 def draw_velocity(scale, factor, key, velocity, momentum):
-    """Draw a velocity from N(0, H^-1), and multiply it by H."""
+    """Draw a `velocity` (n) from N(0, H^-1), and its `momentum` (n), which is H times that."""
     n = scale.shape[0]
     for i in range(n):
         velocity[i], _ = normal(open_stream(key, i))

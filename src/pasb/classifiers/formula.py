@@ -264,7 +264,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         return self.terms_of(table)
 
     def terms_of(self, data: Any) -> pd.DataFrame:
-        """`terms`, without a warning where splines go on beyond their knots."""
+        """`terms`, without a warning where splines continue beyond their knots."""
         table = _pandas(data)
         state = self._spec.encoder_state
         levels = [name for name in self.covariates_ if "categories" in state.get(name, (0, {}))[1]]

@@ -102,7 +102,7 @@ class Panels:
 
     def _refuse_persons(self, what: str) -> None:
         if self._has_persons:
-            raise ValueError(f"{what} is not there for models with persons")
+            raise ValueError(f"{what} is not available for models with persons")
 
     def person_deviations(self, interval: float = 0.9) -> Any:
         """How much persons differ: the standard deviation of their intercepts.

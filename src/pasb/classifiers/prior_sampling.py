@@ -63,7 +63,8 @@ def sampled_prior(
         raise ValueError(f"n_draws must be a positive integer; got {n_draws!r}")
     if model._saw_all_rows:
         raise ValueError(
-            "a stack has no prior that could be drawn from before its lower layers are fitted"
+            "a stacked model has no prior to draw from: its covariates are what its lower layers "
+            "learn from the rows"
         )
     twin, settings = clone(model), model.get_params(deep=False)
     quiet = {"checkpoint": None, "callbacks": None, "max_seconds": None, "progress": False}

@@ -1,4 +1,4 @@
-"""Splines of formulas beyond their knots: they go on, and predictions there are warned of.
+"""Splines of formulas beyond their knots: they continue, and predictions there are warned of.
 
 By default formulaic ends in an error there. But a change of a covariate by a unit takes some rows
 of most tables past the last knot, and so does a fold whose training rows lack an extreme one.
@@ -19,7 +19,7 @@ SPLINE = re.compile(r"\b(?:bs|cr|cs)\(")
 
 
 def context() -> dict[str, Any]:
-    """What a formula's names mean beside columns: `bs` that goes on beyond its knots."""
+    """What a formula's names mean beside columns: `bs` that continues beyond its knots."""
     from formulaic.transforms.basis_spline import basis_spline
     from formulaic.utils.stateful_transforms import stateful_transform
 
@@ -54,5 +54,5 @@ def warn_beyond(table: Any, ranges: Mapping[str, tuple[float, float]], bent: Seq
             warn_user(
                 f"{name!r} goes from {low:g} to {high:g} in the rows of the fit and is outside, "
                 f"such as {values[outside][0]:g}, in {outside.sum()} of {len(values)} rows: there "
-                "a spline of the formula goes on beyond its knots, and its form alone decides"
+                "a spline of the formula continues beyond its knots, and its form alone decides"
             )

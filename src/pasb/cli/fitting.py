@@ -186,7 +186,18 @@ def fit_table(
         chosen |= options_of(settings) | options_of(columns)
         command = command_text("fit", path, chosen)
         title = f"{target} in {path.name}"
-        _write_report(console, kept, encoder, table, labels, seen, train, report, title, command)
+        _write_report(
+            console,
+            kept,
+            encoder,
+            table=table,
+            labels=labels,
+            rows=seen,
+            train=train,
+            out=report,
+            title=title,
+            command=command,
+        )
 
 
 def _fit_large(table: LargeTable, out: Path, settings: Settings) -> None:
@@ -243,6 +254,7 @@ def _write_report(
     console: Any,
     model: Any,
     encoder: Any,
+    *,
     table: pd.DataFrame,
     labels: NDArray,
     rows: NDArray[np.int64],

@@ -286,7 +286,9 @@ def checked_weights(
             )
         factors = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
         if not (np.isfinite(factors).all() and (factors >= 0).all()):
-            raise ValueError(f"class_weight must hold numbers from 0; got {dict(class_weight)!r}")
+            raise ValueError(
+                f"class_weight must hold non-negative numbers; got {dict(class_weight)!r}"
+            )
     return _some_weight(weights * factors[categories])
 
 

@@ -155,7 +155,7 @@ def class_factors(look: Look, class_weight: Any) -> NDArray[np.float64] | None:
         raise ValueError(f"class_weight: {strange[0]!r} is not a class; the classes are {known}")
     factors = np.array([class_weight.get(label, 1.0) for label in known], dtype=np.float64)
     if not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError(f"class_weight must hold numbers from 0; got {dict(class_weight)!r}")
+        raise ValueError(f"class_weight must hold non-negative numbers; got {dict(class_weight)!r}")
     return factors
 
 

@@ -67,7 +67,7 @@ class AlteredRows:
     ranges : dict
         From where to where columns go in the rows of the fit; empty behind a pipeline.
     bent : list of str
-        Columns that enter a spline of a formula, which goes on far out as a polynomial.
+        Columns that enter a spline of a formula, which continues far out as a polynomial.
     library : {"pandas", "polars"}
         The library of data frames that results are given in.
     is_plain : bool

@@ -9,6 +9,11 @@ v is a sum over sticks j and predictors k,
 with u_j the stick's own scale: the linear predictor, or the log-rate of a softplus stick. The
 covariate enters by b_jkv alone. Averages over rows of the other two factors therefore serve all
 covariates at once, and average slopes cost little more than one prediction.
+
+Arguments of the compiled functions: `of_success`, `of_failure` (draws, sticks, rows): derivatives
+of the logs of success and failure along the scale of a stick; `p` (draws, classes, rows):
+probabilities; `orders` (draws, classes) and `reverse` (draws): the order of a draw, and whether it
+stops on failure; `blocks` (`pasb.numerics.rows.Rows`); `log_weight` (sticks, experts).
 """
 
 from __future__ import annotations

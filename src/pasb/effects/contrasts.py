@@ -134,7 +134,7 @@ def _check_value(rows: AlteredRows, name: str, value: Any, argument: str) -> Non
         check_known(value, levels_of(rows, name), argument, f"a level of {name!r}")
         return
     if not isinstance(value, Real) or not np.isfinite(float(value)):
-        raise ValueError(f"{argument}: {name!r} holds numbers; {value!r} is none")
+        raise ValueError(f"{argument}: {name!r} holds numbers; {value!r} is not one")
     warn_outside(name, [float(value)], span_of(rows, name))
 
 

@@ -60,7 +60,9 @@ def warn_of_shift(rows: AlteredRows, name: str, by: float) -> None:
     if share > (0.0 if bent else MOST_BEYOND):
         well = "well " if bent else ""
         what = (
-            "a spline of the formula goes on beyond its knots" if bent else "the model extrapolates"
+            "a spline of the formula continues beyond its knots"
+            if bent
+            else "the model extrapolates"
         )
         warn_user(
             f"{name!r} goes from {span.low:g} to {span.high:g} in {span.rows}, and {by:+g} takes "

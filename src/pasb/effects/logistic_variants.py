@@ -2,6 +2,9 @@
 
 Versions differ in few columns, so their linear predictors are those of the rows as they are plus a
 few products; and a probability is a product of stops and passes, one exponential a stick.
+
+Of compiled functions, `orders` (draws, classes) and `reverse` (draws) are the order of a draw, and
+whether it stops on failure.
 """
 
 from __future__ import annotations
@@ -101,7 +104,7 @@ def add_product(factor, values, out):
 
 @elementwise
 def _stop(eta, sign, left, p):
-    """Split what is `left` of each row into what stops here and what goes on."""
+    """Split what is `left` of each row into what stops here and what continues."""
     for i in range(eta.size):
         e = vector_exp(-sign * eta[i])
         stop = 1.0 / (1.0 + e)

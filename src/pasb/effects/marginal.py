@@ -88,7 +88,16 @@ def predictions(
     2      2       0.3
     """
     asked = Question(
-        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+        model,
+        X,
+        by=by,
+        weights=weights,
+        classes=classes,
+        between=between,
+        interval=interval,
+        n_draws=n_draws,
+        draws=draws,
+        availability=availability,
     )
     variants, keys = _settings(asked.rows, {} if variables is None else variables)
     evaluate = asked.of_variants(variants)
@@ -157,7 +166,16 @@ def comparisons(
     if comparison not in ("difference", "ratio"):
         raise ValueError(f"comparison must be 'difference' or 'ratio', not {comparison!r}")
     asked = Question(
-        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+        model,
+        X,
+        by=by,
+        weights=weights,
+        classes=classes,
+        between=between,
+        interval=interval,
+        n_draws=n_draws,
+        draws=draws,
+        availability=availability,
     )
     if profile is not None and variables is not None:
         raise ValueError("pass variables or profile, not both")
@@ -237,7 +255,16 @@ def slopes(
     if kind not in ("dydx", "eyex", "eydx", "dyex"):
         raise ValueError(f"kind must be 'dydx', 'eyex', 'eydx' or 'dyex', not {kind!r}")
     asked = Question(
-        model, X, by, weights, classes, between, interval, n_draws, draws, availability
+        model,
+        X,
+        by=by,
+        weights=weights,
+        classes=classes,
+        between=between,
+        interval=interval,
+        n_draws=n_draws,
+        draws=draws,
+        availability=availability,
     )
     rows, members = asked.rows, asked.members
     names = _columns_of_numbers(rows, variables)

@@ -31,6 +31,7 @@ class Question:
         self,
         model: Any,
         X: Any,
+        *,
         by: Any,
         weights: ArrayLike | None,
         classes: Any,

@@ -5,6 +5,17 @@ and so are their exponentials: a version multiplies them by a factor, which is t
 where a column changes by the same amount everywhere. Predictors that are too large for this are
 treated by logs, as `pasb.binary.softplus_link` does. Where all rows get one value of a column, and
 then another one, the two versions differ by such a factor too, and share exponentials.
+
+Arguments of the compiled functions, of one stick and draw with K experts of T layers:
+
+- `psi`, `growth`, `grown` (K x T, rows): linear predictors, and their exponentials, before and
+  after what a version changes;
+- `weight`, `log_weight` (K): r_k and its log; `log_q` (K, rows): scratch;
+- `moved` (K x T, columns changed), `change` (columns changed, rows): coefficients of the columns
+  that versions change, and by how much; `same` (columns changed): whether by the same everywhere;
+  `starts` (versions + 1): where the columns of each version begin;
+- `shift` (rows) in `_grow`, scratch; in `_rates` (columns changed), what all rows share;
+- `work` (vectors, rows): scratch, and the results; `n_layers`: T.
 """
 
 from __future__ import annotations
@@ -272,7 +283,7 @@ def _by_logs(psi, log_weight, moved, change, log_q, work):
 
 @elementwise
 def _break(stop, go, left, p):
-    """Split what is `left` of each row into what stops here and what goes on."""
+    """Split what is `left` of each row into what stops here and what continues."""
     for i in range(left.size):
         p[i] = max(left[i] * stop[i], LEAST_PROBABILITY)
         left[i] *= go[i]

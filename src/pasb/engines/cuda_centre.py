@@ -74,7 +74,7 @@ def factorise(factor, n):
 def equilibrate(gram, alpha, scale, factor, n):
     """Gram matrix and prior precision with a unit diagonal; -1 if that cannot be.
 
-    `gram` has the lower triangle, row by row.
+    `gram` has the lower triangle, row by row, and `alpha` (n) the precisions of the prior.
     """
     i0, step = cuda.threadIdx.x, cuda.blockDim.x
     for v in range(n):
@@ -249,7 +249,8 @@ def draw_precisions(
 def draw_mean_rates(prior, slots, stick_keys, sweep, rate, mean_rate, rate_prior):
     """The mean of the rates of every chain, given those of its sticks; one thread a chain.
 
-    It becomes that of all its categories, and part of the prior of its rates.
+    `mean_rate` (slots, 1) becomes that of all its categories, and part of the prior of its rates;
+    `prior` (2) has shape and rate of the prior of its inverse.
     """
     c = cuda.grid(1)
     n_chains = rate_prior.shape[0]

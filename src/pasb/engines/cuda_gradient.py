@@ -15,6 +15,11 @@ K T:
   log-likelihood by coefficients; the log-likelihood and its derivatives by log-weights, summed by
   blocks of rows;
 - `terms` (places, V + 2): what the log-density is the sum of.
+
+Of one row, `slopes` (K, T) and `shares` (K) are its derivatives of log q_T by predictors and its
+shares of lambda, `log_weight` (K) the logs of the weights, `row` its number and `factor` what its
+derivatives are multiplied by. Of one `position` (N), `n_coef` = V n and `n_experts` = K say where
+the logs of the weights are. `pair` is that of chain and stick.
 """
 
 from __future__ import annotations

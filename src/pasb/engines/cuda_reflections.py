@@ -9,6 +9,9 @@ are the precisions of the prior, `table` (n, R) the covariates, `weights` and `s
 rows, and `stack` (n + 1, R + n) has what is reflected, of which `height` entries of a column
 count. As many as `lanes` threads go along a column; `lane` is the number of a thread among them,
 and `values` the memory that a block of threads shares.
+
+`light` (vectors, R) are values without those of heavy rows, `beta` (n) the coefficients so far.
+Threads of a column work on the entries `first` to `last` of two columns `a` and `b`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,11 @@ The same sums as `pasb.binary.row_requests`. A *piece* is up to `BLOCK` rows of 
 `first` to `last` of a block. One group of threads takes one piece, and vector after vector over it.
 Then the sums of pieces, and products of columns over spans of blocks, are added in a fixed order,
 so that the answer to a vector does not depend on the vectors beside it.
+
+Arguments as in `row_terms`: `blocks` (blocks, columns, BLOCK), `terms` (2, vectors, rows), `kind`
+of request, `df` and `constant` of the t distribution, whose pieces are `pieces_of_t`; `u` is a
+linear predictor times its sign. `n_rows` counts rows, padding included, of which `span` are added
+by one group of threads into its entry of `out`.
 """
 
 from __future__ import annotations

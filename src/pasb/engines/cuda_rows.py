@@ -53,7 +53,10 @@ is_steep = shared(softplus_rows.is_steep)
 
 @cuda.jit
 def gather(slots, coef, weight, own_coef, own_weight):
-    """The sticks' coefficients, layer by layer, and weights, from those of all categories."""
+    """The sticks' coefficients, layer by layer, and weights, from those of all categories.
+
+    `own_weight` is (vectors, 1).
+    """
     i = cuda.grid(1)
     n_layers, n_vectors, n = own_coef.shape
     n_experts = weight.shape[1]
@@ -259,7 +262,9 @@ def of_size(n_experts: int, n_layers: int) -> SimpleNamespace:
     def probabilities(psi, weight, orders, reverse, out):
         """Probabilities of the categories; a block's second index is the draw.
 
-        `psi` is (draws, categories, experts, layers, rows), `out` (draws, categories, rows).
+        `psi` is (draws, categories, experts, layers, rows), `out` (draws, categories, rows),
+        `orders` (draws, categories) the order of a draw, `reverse` (draws) whether it stops on
+        failure.
         """
         row = cuda.grid(1)
         draw = cuda.blockIdx.y

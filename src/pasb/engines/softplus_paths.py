@@ -44,7 +44,9 @@ from pasb.variates.scalar import open_stream, stream_key, uniform
 def draw_decisions(names, sweep, length, steps, n_steps, chances):
     """How many steps each trajectory makes, and the uniform variables that accept it or not.
 
-    `names` are seeds, chains and sticks.
+    `names` (pairs, 3) are seeds, chains and sticks, `sweep` is a number, `length` that of a
+    trajectory on average; `steps`, `n_steps` and `chances` (pairs) are the lengths of steps, how
+    many they are, and the uniform variables.
     """
     zero = np.int64(0)
     for p in range(steps.shape[0]):

@@ -15,6 +15,10 @@ A proposal to change the order is first put to the evidences of the normal appro
 cost nothing, and only what passes is worked out; the second ratio is divided by the first (delayed
 acceptance: Christen and Fox 2005). The evidences are trusted by half, for where they err, both
 ratios cannot be large.
+
+Arguments of the compiled functions: `accept` and `reject` of the order table, of which `row` is
+taken; a `stick` (category, extra, start), the `order` and its `groups` are those of
+`pasb.moves.move`. Others: arguments as in `pasb.binary.linear_kernels`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,11 @@ class Swap(Move):
 
 @kernel
 def swap_gain(accept, reject, reference, groups, order, a, b):
-    """Gain in the log of the target when the categories on sticks a < b trade places."""
+    """Gain in the log of the target when the categories on sticks `a` < `b` trade places.
+
+    `order` is that of a chain, `accept`, `reject` and `groups` are those of `pasb.orders.table`,
+    and `reference` (S) has log-ratios of pseudo-prior to prior, by which category is the last.
+    """
     u = order[a]
     v = order[b]
     if groups[0].shape[0] > 0:
@@ -61,7 +65,8 @@ def swap_moves(accept, reject, reference, groups, order, n_proposals, key):
     """Propose `n_proposals` swaps, change `order` in place, count the accepted ones.
 
     The pair of sticks is drawn uniformly, as in the paper; proposal number n reads
-    the stream of row n under `key`.
+    the stream of row n under `key`. `accept`, `reject`, `reference` and `groups` are as for
+    `swap_gain`.
     """
     n_sticks = order.shape[0]
     accepted = 0

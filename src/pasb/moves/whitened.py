@@ -231,7 +231,11 @@ def follow_stick(regression, gaussians, at, place, cached, rows, counted, keys):
 
 @kernel
 def mirror_last(place, stick_keys, cached, counted, keys):
-    """The mirror image, and what is cached of it."""
+    """The mirror image, and what is cached of it.
+
+    `place`, `cached`, `counted` and `keys` are those of `whitened_sweep`, `stick_keys` those of
+    the sticks that are known.
+    """
     order, coef, precision, accept, reject, groups = place
     known, slope, sums, _ = cached
     counted[MIRRORS] += 1

@@ -120,7 +120,8 @@ def draw_from_precision(precision, linear, key, scale, factor, out):
 def draw_around(mode, scale, factor, wide_share, width, key, out):
     """``out = mode + s S L^-T z`` with z standard normal and s = 1, or s = width.
 
-    The wide component is taken with probability `wide_share`. L is the lower triangular
+    The wide component, `width` times as wide, is taken with probability `wide_share`; the stream is
+    `key`. L is the lower triangular
     `factor`, S = diag(scale), as `equilibrated_cholesky` leaves them.
     """
     n = mode.shape[0]

@@ -222,7 +222,7 @@ def one_predictor(block, b, out):
 
 @elementwise
 def two_predictors(block, b, c, out, other):
-    """As `one_predictor`, for b into `out` and c into `other`; the block is loaded once."""
+    """As `one_predictor`, for `b` into `out` and `c` into `other`; the `block` is loaded once."""
     for i in range(BLOCK):
         out[i] = 0.0
         other[i] = 0.0
@@ -245,7 +245,7 @@ def two_predictors(block, b, c, out, other):
 
 @summing
 def add_tile(left, right, a, b, gram):
-    """Add the products of columns a..a+3 of `left` with b..b+3 of `right` to `gram`.
+    """Add the products of columns `a`..a+3 of `left` with `b`..b+3 of `right` to `gram`.
 
     `left` and `right` are (padded columns, BLOCK).
     """

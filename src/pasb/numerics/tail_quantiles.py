@@ -4,6 +4,11 @@ An interval needs four order statistics: two neighbours in each tail, between wh
 `numpy.quantile` interpolates. A sample of the draws gives a bound for each tail; one pass copies
 what lies beyond the bounds; a selection among these few finds the order statistics. They are
 exact whatever the bounds: where a bound was too narrow, the selection is among all draws.
+
+Arguments of the compiled functions: `values` are draws of one number, `sign` 1 for the lower tail
+and -1 for the upper one, `k` counts order statistics from 0; `floor` and `ceiling` are the bounds
+of the tails and `bound` that of one of them; `low`, `high` and `beyond` (draws + 1) what lies
+beyond them.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ def means(values, out):
 def tail_quantiles(values, lower_tail, upper_tail, lower, upper):
     """Quantiles of ``values[i, s, :]``, as `numpy.quantile` defines them, into ``[i, s]``.
 
-    `lower_tail` < `upper_tail` are their probabilities.
+    `lower_tail` < `upper_tail` are their probabilities, `lower` and `upper` the results.
     """
     n = values.shape[2]
     low, high, beyond = np.empty(n + 1), np.empty(n + 1), np.empty(n + 1)

@@ -4,6 +4,10 @@ A stick is a category and the set of categories behind it. With few categories a
 known, with many those that matter. Orders whose sticks are all known are paths: from the set of
 all categories a stick leads to the set behind it, and so on down to one category. Sums over such
 orders are as in `pasb.orders.lattice`, along known sticks only. Sets are bit masks.
+
+Arguments of the compiled functions: ``graph`` is that of `KnownSticks.graph`; `log_weights` (known
+sticks) are logs of their weights, `below` (sets) logs of the sums over orders of a set, and `r` the
+number of a set.
 """
 
 from __future__ import annotations

@@ -10,6 +10,10 @@ One pass over the rows fills the tables; after that an order costs nothing that 
 with the number of rows. Where not every category is available to every row, the columns belong to
 groups of rows (`pasb.numerics.row_groups`), a sum runs over the categories available to a group,
 and the one of them that comes last is certain.
+
+Arguments of the compiled functions: `accept`, `reject` (S, groups), as above; ``groups = (category,
+available)`` (`pasb.numerics.row_groups`); `order` (S), whose sticks are numbered `a`, `b`; of the
+stick of category `c`, `sums` (groups) of log-likelihoods.
 """
 
 from __future__ import annotations
@@ -117,7 +121,10 @@ def log_likelihood_between(accept, reject, groups, order, a, b):
 
 @kernel
 def keep_group_sums(accept, reject, category, c, sums):
-    """Put sums of the stick of category c, each with the label it has there, into the table."""
+    """Put sums of the stick of category c, each with the label it has there, into the table.
+
+    `category` (groups) is that of each group.
+    """
     for g in range(category.shape[0]):
         if category[g] == c:
             accept[c, g] = sums[g]

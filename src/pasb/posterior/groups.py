@@ -50,7 +50,7 @@ def extra_groups(
     asked = [groups] if isinstance(groups, str) else list(groups)
     for name in asked:
         if name not in GROUPS:
-            raise ValueError(f"groups: {name!r} is none of {', '.join(map(repr, GROUPS))}")
+            raise ValueError(f"groups: {name!r} must be one of {', '.join(map(repr, GROUPS))}")
     inner = fitted.inner_rows(X)
     n_rows, n_classes = len(inner), len(fitted.classes)
     own = None if y is None else categories_of(fitted, y, n_rows)

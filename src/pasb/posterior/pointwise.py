@@ -91,7 +91,10 @@ def log_likelihoods(
 
 @kernel
 def _own_logs(log_success, log_failure, reverse, orders, own, out):
-    """``out[d, i]`` becomes the log-probability of the category of row i under draw d."""
+    """``out[d, i]`` becomes the log-probability of the category of row i under draw d.
+
+    `own` (rows) has these categories; other arguments as in `pasb.sticks`.
+    """
     n_draws, n_rows = out.shape
     n_sticks = log_success.shape[1]
     for d in range(n_draws):

@@ -1,6 +1,10 @@
 """Loops over flat arrays, one for each sampler, behind the vectorised front.
 
 Element i is drawn from row i of the key. An argument of length one serves all elements.
+
+`key` names the stream, `out` (n) gets the draws, and the other arguments are those of the sampler
+of the same name in `pasb.variates.scalar`: `df`, `lower`, `upper` of a t distribution between
+bounds, and so on.
 """
 
 from __future__ import annotations

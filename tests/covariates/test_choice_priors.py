@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.choice.conftest import simulated
+from tests.choice.simulated_choices import simulated
 
 import pasb
 from pasb.choice import StickChoiceClassifier
