@@ -172,6 +172,30 @@ def test_changes_that_pass_the_knots(fitted):
     assert set(found["term"]) == {"bill", "mass", "island"}
 
 
+def test_the_table_holds_the_classes(fitted):
+    classes = np.asarray(DATA["species"])
+    own = fitted.loo(DATA, warn=False)
+    given = fitted.loo(DATA, classes, warn=False)
+    np.testing.assert_array_equal(own.elpd_of_row, given.elpd_of_row)
+    polars = fitted.loo(pl.from_pandas(DATA), warn=False)
+    np.testing.assert_array_equal(own.elpd_of_row, polars.elpd_of_row)
+    tree, same = fitted.posterior_with(DATA), fitted.posterior_with(DATA, classes)
+    assert tree["log_likelihood"].to_dataset().equals(same["log_likelihood"].to_dataset())
+    both = {"it": fitted, "again": fitted}
+    pd.testing.assert_frame_equal(*(pasb.compare(both, DATA, y) for y in (None, classes)))
+    assert pasb.check_fit(fitted, DATA, n_folds=2).cells == (
+        pasb.check_fit(fitted, DATA, classes, n_folds=2).cells
+    )
+    bare = DATA.drop(columns="species")
+    for ask in (fitted.loo, lambda table: pasb.check_fit(fitted, table)):
+        with pytest.raises(ValueError, match="data has no column 'species'"):
+            ask(bare)
+    with pytest.raises(ValueError, match="X and y are needed"):
+        pasb.compare({"it": fitted.model_}, DATA)
+    with pytest.raises(ValueError, match="y is needed"):
+        pasb.check_fit(fitted.model_, DATA)
+
+
 def test_evidence_of_orders(fitted):
     own, by_hand = (
         pasb.order_evidence(table, DATA["species"], model=model)

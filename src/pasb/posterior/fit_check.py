@@ -114,7 +114,7 @@ class FitCheck:
 def check_fit(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     n_folds: int = 5,
     n_bins: int = 5,
@@ -136,7 +136,8 @@ def check_fit(
     model : classifier or pipeline
         Need not be fitted, and is not changed.
     X : array or data frame of shape (n_rows, n_features)
-    y : array of shape (n_rows,)
+    y : array of shape (n_rows,), optional
+        Models of formulas find it in `X`.
     n_folds : int, default=5
         Fits.
     n_bins : int, default=5
@@ -168,8 +169,12 @@ def check_fit(
         "compare shares(model, data, by=...) of pasb.choice with the observed ones, or ask "
         "model.loo(data)",
     )
-    labels = np.asarray(y)
     last = unpiped(model)[0]
+    if y is None:
+        if not hasattr(last, "formula"):
+            raise ValueError("y is needed: the classes of the rows")
+        y = last.labels_of(X)
+    labels = np.asarray(y)
     if availability is None and hasattr(last, "draws_"):
         last.fitted_.check_all_available("check_fit")
     classes, category = np.unique(labels, return_inverse=True)
