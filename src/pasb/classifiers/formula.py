@@ -13,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from pasb.classifiers.formula_tables import check_has, to_pandas
+from pasb.classifiers.formula_tables import (
+    check_has,
+    check_levels,
+    columns_of,
+    kind_of,
+    levels_of_columns,
+    to_pandas,
+)
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
 from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.robit_classifier import StickRobitClassifier
@@ -130,8 +137,8 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         """
         table, y, matrix = self._matrix(data, y)
         self._spec = matrix.model_spec
-        self.covariates_ = _columns_of(self._spec, table)
-        self.kinds_ = {name: _kind(table[name]) for name in self.covariates_}
+        self.covariates_ = columns_of(self._spec, table)
+        self.kinds_ = {name: kind_of(table[name]) for name in self.covariates_}
         numbers = [name for name in self.covariates_ if self.kinds_[name] == "number"]
         ends = {name: np.asarray(table[name], dtype=np.float64) for name in numbers}
         self._ranges = {name: (own.min(), own.max()) for name, own in ends.items()}
@@ -231,7 +238,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
             Those of `data` that the terms are made of.
         """
         table, _, matrix = self._matrix(data, y)
-        return clone(self.model), _without_constant(matrix), _columns_of(matrix.model_spec, table)
+        return clone(self.model), _without_constant(matrix), columns_of(matrix.model_spec, table)
 
     @property
     def _saw_all_rows(self) -> bool:  # type: ignore[override]
@@ -296,12 +303,18 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
     def terms_of(self, data: Any) -> pd.DataFrame:
         """`terms`, without a warning where splines go on beyond their knots."""
         table = to_pandas(data)
+        check_levels(table, self.levels_)
         state = self._spec.encoder_state
         levels = [name for name in self.covariates_ if "categories" in state.get(name, (0, {}))[1]]
         plain = [name for name in levels if table[name].dtype.kind in "biuf"]
         if plain:  # levels that are numbers
             table = table.assign(**{name: table[name].astype("category") for name in plain})
         return _without_constant(_materialised(self._spec, table))
+
+    @property
+    def levels_(self) -> dict[str, list]:
+        """Columns that have levels, numbers in ``C(...)`` too, and the levels of the fit."""
+        return levels_of_columns(self._spec.encoder_state, self.covariates_)
 
     @property
     def bent_(self) -> list[str]:
@@ -374,21 +387,6 @@ def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
         raise ValueError("the formula does not fit the model")
     out._take(model)
     return out
-
-
-def _columns_of(spec: Any, table: pd.DataFrame) -> list[str]:
-    """The columns of a table that the terms are made of, those within functions too."""
-    used = map(str, spec.variables_by_source.get("data", ()))
-    # the method of a column goes by the name "column.method"
-    return sorted({name if name in table.columns else name.split(".")[0] for name in used})
-
-
-def _kind(column: pd.Series) -> str:
-    """What a column holds: one of `KINDS`."""
-    dtype: Any = getattr(column.dtype, "categories", column).dtype
-    if dtype.kind == "b":
-        return "bool"
-    return "number" if dtype.kind in "iuf" else "text"
 
 
 def _without_constant(matrix: Any) -> pd.DataFrame:
