@@ -76,10 +76,10 @@ COVERAGE = """## Coverage of credible intervals
 
 Order and parameters from the prior, 60 rows with two covariates, a fit by the classifier as users
 call it (2 chains), and central intervals of class probabilities at three places and of marginal
-effects (mean change of a class probability when a covariate grows by a standard deviation, or
-from 0 to 1). Shares of intervals that hold the truth, with standard errors in brackets. {n_tests}
-binomial tests, one for each quantity and level: the least p-value is {least_p:.2g}, and one below
-{limit:.0e} fails.
+effects by `pasb.effects` (mean change of a class probability when a covariate grows by a standard
+deviation, or from 0 to 1; average slope). Shares of intervals that hold the truth, with standard
+errors in brackets. {n_tests} binomial tests, one for each quantity and level: the least p-value is
+{least_p:.2g}, and one below {limit:.0e} fails.
 
 | model | data sets | of | {levels} |
 | --- | --- | --- |{rule}

@@ -93,6 +93,38 @@ def test_effects_understand_interactions(fitted):
 
 
 @pytest.mark.filterwarnings("ignore:loo. ")
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_numbers_that_are_levels(library, tmp_path):
+    """Those in ``C(...)`` are compared level by level, and a change to another number is none."""
+    table = DATA.assign(year=2007 + np.arange(len(DATA)) % 4, size=np.arange(len(DATA)) % 7)
+    table = table if library == "pandas" else pl.from_pandas(table)
+    model = pasb.fit(
+        "species ~ C(year) * bill + C(size > 3) + C(island, contr.sum)", table, **SHORT
+    )
+    model.save(tmp_path / "model.pasb")
+    for own in (model, pasb.load(tmp_path / "model.pasb")):
+        assert own.levels_ == {"year": [2007, 2008, 2009, 2010], "island": ["Biscoe", "Dream"]}
+        found = effects.avg_comparisons(own, table, classes="Gentoo")
+        assert dict(zip(found["contrast"], found["term"], strict=True)) == {
+            "+1": "size",
+            "Dream - Biscoe": "island",
+            **{f"{year} - 2007": "year" for year in (2008, 2009, 2010)},
+        }
+        assert set(effects.avg_slopes(own, table)["term"]) == {"bill", "size"}
+    plain = DATA.assign(year=2008, size=np.arange(len(DATA)) % 7)
+    p, q = (model.predict_proba(plain.assign(year=year)).mean(axis=0)[2] for year in (2007, 2009))
+    place = list(found["contrast"]).index("2009 - 2007")
+    assert found["estimate"][place] == pytest.approx(q - p)
+    with pytest.raises(
+        ValueError, match="'year' has a level that was not there in fit: 2011; it h"
+    ):
+        model.predict(plain.assign(year=2011))
+    with pytest.raises(ValueError, match="2011 is not a level of 'year'"):
+        effects.avg_comparisons(model, table, {"year": [2007, 2011]})
+    assert [len(pasb.plots.effects(model, table, "bill", by="year").axes)] == [4]
+    assert "effects" in model.report(DATA.assign(year=2008, size=1), DATA["species"]).json()
+
+
 def test_comparison_of_formulas(fitted):
     small = pasb.fit("species ~ mass", DATA, **SHORT)
     table = pasb.compare({"all": fitted, "mass": small}, DATA, DATA["species"])
@@ -170,6 +202,30 @@ def test_changes_that_pass_the_knots(fitted):
     assert {one.filename for one in told} == {__file__}
     assert found["estimate"].notna().all()
     assert set(found["term"]) == {"bill", "mass", "island"}
+
+
+def test_the_table_holds_the_classes(fitted):
+    classes = np.asarray(DATA["species"])
+    own = fitted.loo(DATA, warn=False)
+    given = fitted.loo(DATA, classes, warn=False)
+    np.testing.assert_array_equal(own.elpd_of_row, given.elpd_of_row)
+    polars = fitted.loo(pl.from_pandas(DATA), warn=False)
+    np.testing.assert_array_equal(own.elpd_of_row, polars.elpd_of_row)
+    tree, same = fitted.posterior_with(DATA), fitted.posterior_with(DATA, classes)
+    assert tree["log_likelihood"].to_dataset().equals(same["log_likelihood"].to_dataset())
+    both = {"it": fitted, "again": fitted}
+    pd.testing.assert_frame_equal(*(pasb.compare(both, DATA, y) for y in (None, classes)))
+    assert pasb.check_fit(fitted, DATA, n_folds=2).cells == (
+        pasb.check_fit(fitted, DATA, classes, n_folds=2).cells
+    )
+    bare = DATA.drop(columns="species")
+    for ask in (fitted.loo, lambda table: pasb.check_fit(fitted, table)):
+        with pytest.raises(ValueError, match="data has no column 'species'"):
+            ask(bare)
+    with pytest.raises(ValueError, match="X and y are needed"):
+        pasb.compare({"it": fitted.model_}, DATA)
+    with pytest.raises(ValueError, match="y is needed"):
+        pasb.check_fit(fitted.model_, DATA)
 
 
 def test_evidence_of_orders(fitted):

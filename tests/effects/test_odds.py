@@ -2,8 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
 
-from pasb import StickLogisticClassifier, StickRobitClassifier, datasets, effects
+import pasb
+from pasb import (
+    StickLogisticClassifier,
+    StickRobitClassifier,
+    TableEncoder,
+    datasets,
+    effects,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 
@@ -40,6 +49,52 @@ def test_the_odds_of_hypothetical_rows(vehicle):
         f"odds of van against opel or saab, given that it is not bus, for {name} +2",
         f"odds of opel against saab, given that it is neither bus nor van, for {name} +2",
     ]
+
+
+def draws_of(model, X):
+    if isinstance(model, Pipeline):
+        model, X = model[-1], model[:-1].transform(X)
+    return model.sample_proba(X)
+
+
+def test_columns_that_change_together():
+    """Levels that an encoder made columns of, and a product in a formula."""
+    data = datasets.load("iris")
+    X = data.frame()[list(data.feature_names)].set_axis(["a", "b", "c", "d"], axis=1)
+    X["site"] = np.array(["north", "south", "west"])[np.arange(len(X)) % 3]
+    order = ["setosa", "versicolor", "virginica"]
+    logistic = StickLogisticClassifier(order=order, **SHORT)
+    pipe = make_pipeline(TableEncoder().set_output(transform="pandas"), logistic)
+    together = {"site=south": 1, "site=north": -1}
+    cases = [
+        (clone(pipe).fit(X, data.y), together, {"site": "north"}, {"site": "south"}),
+        (
+            pasb.fit("kind ~ a * site + d", X.assign(kind=data.y), model=clone(logistic)),
+            {"a": 0.5, "a:site[T.west]": 0.5},
+            {"site": "west", "a": 5.0},
+            {"site": "west", "a": 5.5},
+        ),
+    ]
+    for model, change, low, high in cases:
+        found = effects.odds_ratios(model, {"both": change})
+        p, q = (draws_of(model, X[60:61].assign(**side))[:, 0] for side in (low, high))
+        for stick, behind in enumerate([[1, 2], [2]]):
+            ratio = (q[:, stick] / q[:, behind].sum(1)) / (p[:, stick] / p[:, behind].sum(1))
+            middle = np.exp(np.median(np.log(ratio)))
+            np.testing.assert_allclose(found["odds_ratio"][stick], middle, rtol=1e-6)
+        assert list(found["feature"]) == ["both"] * 2
+        assert found["meaning"][0] == (
+            "odds of setosa against versicolor or virginica, for both, all other columns unchanged"
+        )
+    model = cases[0][0]
+    for wrong, message in (
+        ({"both": {"site=nort": 1}}, "did you mean 'site=north'"),
+        ({"site=north": {"site=south": 1}}, "'site=north' is a covariate; give several"),
+        ({"both": {"site=south": "1"}}, "'site=south' must change by a finite number, not '1'"),
+        ({"d": np.nan}, "'d' must change by a finite number, not nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            effects.odds_ratios(model, wrong)
 
 
 def test_refusals(vehicle):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from pasb import SoftplusClassifier, StickLogisticClassifier, datasets
 from pasb.effects.altered_rows import AlteredRows, Shift
@@ -14,6 +15,10 @@ from pasb.effects.streaming import of_variants
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.errors.ConvergenceWarning")
 
 SHORT = {"n_chains": 2, "n_warmup": 20, "n_draws": 30, "n_jobs": 1, "random_state": 0}
+QUICK = {
+    "logistic": (of_logistic_variants, StickLogisticClassifier(**SHORT)),
+    "softplus": (of_softplus_variants, SoftplusClassifier(n_experts=3, n_layers=2, **SHORT)),
+}
 VARIANTS = [
     {},
     {"x1": Shift(0.5)},
@@ -71,11 +76,13 @@ def test_far_away_rows_of_softplus_sticks():
         np.testing.assert_allclose(*ways, rtol=1e-7, atol=1e-14)
 
 
-@pytest.mark.parametrize("size", [1.0, 150.0])
-def test_two_values_for_all_rows(size):
+@pytest.mark.parametrize("kind", list(QUICK))
+@pytest.mark.parametrize("size", [1.0, 150.0, 1e5])
+def test_two_values_for_all_rows(kind, size):
     """Versions that share exponentials, among others, and with predictors too large for that."""
     data = datasets.load("iris")
-    model = SoftplusClassifier(n_experts=3, n_layers=2, **SHORT).fit(data.X, data.y)
+    quick, model = QUICK[kind]
+    model = clone(model).fit(data.X, data.y)
     predictor = model.fitted_.predictor()
     rows = AlteredRows(model, data.X)
     variants = [
@@ -87,15 +94,18 @@ def test_two_values_for_all_rows(size):
         np.concatenate(
             [v[..., :150].copy() for _, v in way(rows, predictor, variants)(slice(0, 150))]
         )
-        for way in (of_softplus_variants, of_variants)
+        for way in (quick, of_variants)
     )
+    assert np.isfinite(found).all()
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)
 
 
-def test_versions_in_which_only_some_changes_are_alike():
+@pytest.mark.parametrize("kind", list(QUICK))
+def test_versions_in_which_only_some_changes_are_alike(kind):
     """A shift that bounds cut off for some rows is none that all rows share."""
     data = datasets.load("iris")
-    model = SoftplusClassifier(n_experts=3, n_layers=2, **SHORT).fit(data.X, data.y)
+    quick, model = QUICK[kind]
+    model = clone(model).fit(data.X, data.y)
     predictor = model.fitted_.predictor()
     rows = AlteredRows(model, data.X)
     variants = [{"x0": Shift(1.0, high=6.0)}, {"x0": Shift(0.3), "x1": Shift(1.0, high=3.0)}]
@@ -103,6 +113,6 @@ def test_versions_in_which_only_some_changes_are_alike():
         np.concatenate(
             [v[..., :150].copy() for _, v in way(rows, predictor, variants)(slice(0, 150))]
         )
-        for way in (of_softplus_variants, of_variants)
+        for way in (quick, of_variants)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)

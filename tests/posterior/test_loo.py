@@ -45,8 +45,9 @@ def test_the_numbers_of_arviz(logistic):
     model, X, y = logistic
     likelihood = model.draws_.log_likelihood
     share = min(1.0, float(bulk_ess(likelihood[:, :, None])[0]) / likelihood.size)
-    theirs = arviz_stats.loo(model.posterior_with(X, y), reff=share, pointwise=True)
     ours = model.loo(X, y, warn=False)
+    assert ours.relative_efficiency == share
+    theirs = arviz_stats.loo(model.posterior_with(X, y), reff=share, pointwise=True)
     np.testing.assert_allclose(ours.pareto_k, theirs.pareto_k, atol=1e-8)
     np.testing.assert_allclose(ours.elpd_of_row, theirs.elpd_i, atol=1e-8)
     assert (ours.elpd, ours.se, ours.p_loo) == pytest.approx((theirs.elpd, theirs.se, theirs.p))

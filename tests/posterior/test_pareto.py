@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -25,3 +27,13 @@ def test_equal_weights_and_few_draws():
     assert smoothed(np.random.default_rng(0).normal(size=(10, 1)))[1][0] == np.inf
     assert good_shape(4000) == 0.7
     assert good_shape(100) == pytest.approx(0.5)
+
+
+def test_weights_beyond_what_numbers_hold():
+    logs = np.full((400, 1), -700.0)
+    logs[-60:, 0] = np.linspace(-690, 0, 60)  # each far larger than the one before
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weights, k = smoothed(logs)
+    assert k[0] > 10 * good_shape(400)
+    np.testing.assert_allclose(np.exp(weights).sum(axis=0), 1.0)

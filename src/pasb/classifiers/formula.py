@@ -13,6 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from pasb.classifiers.formula_tables import (
+    check_has,
+    check_levels,
+    columns_of,
+    kind_of,
+    levels_of_columns,
+    to_pandas,
+)
 from pasb.classifiers.logistic_classifier import StickLogisticClassifier
 from pasb.classifiers.notebooks import NotebookEstimator
 from pasb.classifiers.robit_classifier import StickRobitClassifier
@@ -26,6 +34,8 @@ from pasb.posterior.mixin import PosteriorMixin
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pasb.posterior.loo import Loo
 
 KINDS = ("number", "bool", "text")
 MODELS = {
@@ -127,8 +137,8 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         """
         table, y, matrix = self._matrix(data, y)
         self._spec = matrix.model_spec
-        self.covariates_ = _columns_of(self._spec, table)
-        self.kinds_ = {name: _kind(table[name]) for name in self.covariates_}
+        self.covariates_ = columns_of(self._spec, table)
+        self.kinds_ = {name: kind_of(table[name]) for name in self.covariates_}
         numbers = [name for name in self.covariates_ if self.kinds_[name] == "number"]
         ends = {name: np.asarray(table[name], dtype=np.float64) for name in numbers}
         self._ranges = {name: (own.min(), own.max()) for name, own in ends.items()}
@@ -176,6 +186,33 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         X = _without_constant(matrix)
         return self.model.sample_prior_proba(X, labels, n_draws, random_state)
 
+    def labels_of(self, data: Any) -> NDArray:
+        """The column on the left of the formula.
+
+        Parameters
+        ----------
+        data : data frame
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
+        target, _ = _sides(_formulaic(), self.formula)
+        table = to_pandas(data)
+        check_has(table, [target])
+        return np.asarray(table[target])
+
+    def loo(self, X: Any, y: ArrayLike | None = None, *args: Any, **options: Any) -> Loo:
+        """As that of `model_`; by default `y` is the column on the left of the formula."""
+        return super().loo(X, self.labels_of(X) if y is None else y, *args, **options)
+
+    def posterior_with(self, X: Any, y: ArrayLike | None = None, **options: Any) -> Any:
+        """As that of `model_`; by default `y` is the column on the left of the formula."""
+        target, _ = _sides(_formulaic(), self.formula)
+        if y is None and target in to_pandas(X).columns:
+            y = self.labels_of(X)
+        return super().posterior_with(X, y, **options)
+
     def best_draw(self) -> FormulaClassifier:
         """The draw with the highest training likelihood, as a model of its own."""
         check_is_fitted(self, "model_")
@@ -201,7 +238,7 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
             Those of `data` that the terms are made of.
         """
         table, _, matrix = self._matrix(data, y)
-        return clone(self.model), _without_constant(matrix), _columns_of(matrix.model_spec, table)
+        return clone(self.model), _without_constant(matrix), columns_of(matrix.model_spec, table)
 
     @property
     def _saw_all_rows(self) -> bool:  # type: ignore[override]
@@ -223,10 +260,10 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         """The table, its classes, and the matrix of the terms."""
         formulaic = _formulaic()
         target, terms = _sides(formulaic, self.formula)
-        table = _pandas(data)
-        _need(table, sorted(map(str, terms.required_variables)))
+        table = to_pandas(data)
+        check_has(table, sorted(map(str, terms.required_variables)))
         if y is None:
-            _need(table, [target])
+            check_has(table, [target])
             y = np.asarray(table[target])
         matrix = _materialised(terms, table)
         return table, y, matrix
@@ -258,20 +295,26 @@ class FormulaClassifier(PosteriorMixin, ClassifierMixin, NotebookEstimator):
         pandas.DataFrame
         """
         check_is_fitted(self, "model_")
-        table = _pandas(data)
-        _need(table, self.covariates_)
+        table = to_pandas(data)
+        check_has(table, self.covariates_)
         warn_beyond(table, self._ranges, self.bent_)
         return self.terms_of(table)
 
     def terms_of(self, data: Any) -> pd.DataFrame:
         """`terms`, without a warning where splines continue beyond their knots."""
-        table = _pandas(data)
+        table = to_pandas(data)
+        check_levels(table, self.levels_)
         state = self._spec.encoder_state
         levels = [name for name in self.covariates_ if "categories" in state.get(name, (0, {}))[1]]
         plain = [name for name in levels if table[name].dtype.kind in "biuf"]
         if plain:  # levels that are numbers
             table = table.assign(**{name: table[name].astype("category") for name in plain})
         return _without_constant(_materialised(self._spec, table))
+
+    @property
+    def levels_(self) -> dict[str, list]:
+        """Columns that have levels, numbers in ``C(...)`` too, and the levels of the fit."""
+        return levels_of_columns(self._spec.encoder_state, self.covariates_)
 
     @property
     def bent_(self) -> list[str]:
@@ -346,45 +389,7 @@ def rebuilt(stored: dict[str, Any], model: Any) -> FormulaClassifier:
     return out
 
 
-def _columns_of(spec: Any, table: pd.DataFrame) -> list[str]:
-    """The columns of a table that the terms are made of, those within functions too."""
-    used = map(str, spec.variables_by_source.get("data", ()))
-    # the method of a column goes by the name "column.method"
-    return sorted({name if name in table.columns else name.split(".")[0] for name in used})
-
-
-def _kind(column: pd.Series) -> str:
-    """What a column holds: one of `KINDS`."""
-    dtype: Any = getattr(column.dtype, "categories", column).dtype
-    if dtype.kind == "b":
-        return "bool"
-    return "number" if dtype.kind in "iuf" else "text"
-
-
 def _without_constant(matrix: Any) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(matrix).drop(columns="Intercept", errors="ignore").astype(np.float64)
-
-
-def _pandas(data: Any) -> pd.DataFrame:
-    """A data frame of any library as one of pandas."""
-    import narwhals as nw
-    import pandas as pd
-
-    if isinstance(data, pd.DataFrame):
-        return data
-    frame = nw.from_native(data, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        raise TypeError(
-            f"formulas need a data frame of pandas or polars, not {type(data).__name__}"
-        )
-    columns: dict[str, NDArray] = {name: frame[name].to_numpy() for name in frame.columns}
-    return pd.DataFrame(columns)
-
-
-def _need(table: pd.DataFrame, names: list[str]) -> None:
-    for name in names:
-        if name not in table.columns:
-            shown = ", ".join(repr(str(column)) for column in list(table.columns)[:12])
-            raise ValueError(f"formula: data has no column {name!r}; it has {shown}")

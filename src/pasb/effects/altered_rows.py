@@ -108,6 +108,7 @@ class AlteredRows:
             known_ranges = dict(zip(self.names, known_ranges.values(), strict=True))
         self.ranges = known_ranges
         self.bent = list(getattr(model, "bent_", ()))
+        self._levels = set(getattr(model, "levels_", ()))
         self.is_plain = plain
         self.columns_are_inner = (
             plain
@@ -131,10 +132,10 @@ class AlteredRows:
         return self._frame[name].to_numpy()
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers, of which differences make sense."""
+        """Whether a column holds numbers, of which differences make sense: not in ``C(...)``."""
         if self._frame is None:
             return self._array.dtype.kind in "iuf"
-        return self._frame.schema[name].is_numeric()
+        return self._frame.schema[name].is_numeric() and name not in self._levels
 
     def check_columns(self, names: Iterable[str], argument: str) -> None:
         """Raise a ValueError that suggests the nearest name for a column that is not there."""

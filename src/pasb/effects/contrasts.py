@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pasb.covariates.gaps import check_no_gaps, numbers_in, without_gaps
 from pasb.effects.altered_rows import AlteredRows, Changes, Shift, check_known, one_or_more
 from pasb.effects.extrapolation import span_of, warn_of_shift, warn_outside
 
@@ -61,7 +62,7 @@ def profile_contrast(rows: AlteredRows, profile: Any) -> Contrast:
 
 
 def _of_number(rows: AlteredRows, name: str, how: Any) -> list[Contrast]:
-    values = np.asarray(rows.column(name), dtype=np.float64)
+    values = numbers_in(name, rows.column(name))
     if how is None:
         distinct = np.unique(values)
         if len(distinct) == 2:  # one more than the larger of two values is nobody's
@@ -72,6 +73,7 @@ def _of_number(rows: AlteredRows, name: str, how: Any) -> list[Contrast]:
     if isinstance(how, Real) and not isinstance(how, bool):
         if not np.isfinite(float(how)) or how == 0:
             raise ValueError(f"variables: the change of {name!r} must be finite and not 0")
+        check_no_gaps(name, rows.column(name), f"change by {float(how):+g}")
         warn_of_shift(rows, name, float(how))
         return [Contrast(name, f"{float(how):+g}", {}, {name: Shift(float(how))})]
     if _is_pair_of(how, (Real,)):
@@ -116,8 +118,8 @@ def _of_levels(rows: AlteredRows, name: str, how: Any) -> list[Contrast]:
 
 
 def levels_of(rows: AlteredRows, name: str) -> list[Any]:
-    """The distinct values of a column, sorted."""
-    levels = np.unique(rows.column(name)).tolist()
+    """The distinct values of a column, sorted; a gap is none."""
+    levels = np.unique(without_gaps(rows.column(name))).tolist()
     if len(levels) > MOST_LEVELS:
         raise ValueError(f"column {name!r} has {len(levels)} levels, more than {MOST_LEVELS}")
     return levels

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.gaps import numbers_in
 from pasb.effects.altered_rows import AlteredRows
 from pasb.errors import warn_user
 
@@ -34,7 +35,7 @@ def span_of(rows: AlteredRows, name: str) -> Span:
     if name in rows.ranges:
         low, high = rows.ranges[name]
         return Span(float(low), float(high), "the rows of the fit")
-    return span_of_values(np.asarray(rows.column(name), dtype=np.float64))
+    return span_of_values(numbers_in(name, rows.column(name)))
 
 
 def span_of_values(values: NDArray[np.float64]) -> Span:

@@ -9,6 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
+from pasb.covariates.gaps import gaps_in, numbers_in, without_gaps
 from pasb.effects.altered_rows import check_known
 from pasb.effects.extrapolation import span_of_values, warn_outside
 
@@ -16,7 +17,8 @@ from pasb.effects.extrapolation import span_of_values, warn_outside
 def datagrid(X: Any, values: Mapping[str, Any] | None = None, /, **more: Any) -> Any:
     """Rows with every combination of the values given, the other columns at typical ones.
 
-    A typical number is the mean of its column, a typical level the most frequent one.
+    A typical number is the mean of its column, a typical level the most frequent one; gaps do not
+    count.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ def _combined(
 def _values(name: str, wanted: Any, column: Any, numeric: bool) -> list[Any]:
     """The values of one column, checked."""
     if isinstance(wanted, str) and wanted == "all":
-        return np.unique(column).tolist()
+        return np.unique(without_gaps(column)).tolist()
     several = isinstance(wanted, list | tuple | range | np.ndarray)
     values = np.asarray(wanted).tolist() if several else [wanted]
     if not values:
@@ -97,15 +99,19 @@ def _values(name: str, wanted: Any, column: Any, numeric: bool) -> list[Any]:
             raise ValueError(f"datagrid: {name!r} holds numbers; got {wanted!r}") from None
         if not np.isfinite(values).all():
             raise ValueError(f"datagrid: {name!r} must be finite numbers; got {wanted!r}")
-        warn_outside(name, values, span_of_values(np.asarray(column, dtype=np.float64)))
+        warn_outside(name, values, span_of_values(numbers_in(name, column)))
         return values
     for value in values:
-        check_known(value, np.unique(column).tolist(), "datagrid", f"a level of {name!r}")
+        levels = np.unique(without_gaps(column)).tolist()
+        check_known(value, levels, "datagrid", f"a level of {name!r}")
     return values
 
 
 def _typical(column: Any, numeric: bool) -> Any:
+    if gaps_in(column).all():  # of a column that an encoder leaves out
+        return np.asarray(column).tolist()[0]
+    own = without_gaps(column)
     if numeric:
-        return float(np.mean(np.asarray(column, dtype=np.float64)))
-    levels, counts = np.unique(column, return_counts=True)
+        return float(np.mean(np.asarray(own, dtype=np.float64)))
+    levels, counts = np.unique(own, return_counts=True)
     return levels.tolist()[int(np.argmax(counts))]

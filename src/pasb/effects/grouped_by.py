@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pasb.covariates.gaps import is_gap
 from pasb.effects.altered_rows import AlteredRows, check_known
 
 UNNAMED = "group"
@@ -36,7 +37,7 @@ def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
                     f"has the shape {values.shape}"
                 )
         labels = values.tolist()
-        n_gaps = sum(map(_is_gap, labels))
+        n_gaps = sum(map(is_gap, labels))
         if n_gaps:
             raise ValueError(
                 f"by: {name!r} has no value in {n_gaps} of {len(rows)} rows; fill these gaps, or "
@@ -61,10 +62,3 @@ def _check_no_labels(rows: AlteredRows, each: list) -> None:
 
 def _shown(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
-
-
-def _is_gap(label: Any) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # what pandas calls NA is neither equal nor unequal
-        return True

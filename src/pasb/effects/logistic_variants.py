@@ -1,7 +1,9 @@
 """Probabilities of several versions of the same rows under logistic sticks.
 
 Versions differ in few columns, so their linear predictors are those of the rows as they are plus a
-few products; and a probability is a product of stops and passes, one exponential a stick.
+few products; and a probability is a product of stops and passes, one exponential a stick. Versions
+that all rows differ from alike share that exponential (see `pasb.effects.versions`), but for a
+factor of their own.
 
 Of compiled functions, `orders` (draws, classes) and `reverse` (draws) are the order of a draw, and
 whether it stops on failure.
@@ -9,6 +11,7 @@ whether it stops on failure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,12 +20,14 @@ from numpy.typing import NDArray
 from pasb.binary.logistic import Logistic
 from pasb.effects.altered_rows import AlteredRows, Changes
 from pasb.effects.streaming import Evaluation
+from pasb.effects.versions import Versions, add_product
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
 from pasb.numerics.vector import vector_exp
 from pasb.posterior.predict import Predictor
 
 NUMBERS_AT_ONCE = 2**18
+MODERATE = 600.0  # size of predictors up to which exponentials neither under- nor overflow
 
 # mypy: disable-error-code="call-arg"
 
@@ -43,9 +48,10 @@ def of_logistic_variants(
         base = rows.inner(part, {})
         blocks = blocked(base)
         n_rows = len(blocks) * BLOCK
-        changed = [changed_columns(base, rows.inner(part, changes), n_rows) for changes in variants]
+        found = Versions.of(base, [rows.inner(part, changes) for changes in variants], n_rows)
         step = max(1, NUMBERS_AT_ONCE // (n_categories * n_rows * len(variants)))
         space = np.empty((step, len(variants), n_categories, n_rows))
+        scratch = np.empty((2, n_rows)), np.empty(len(variants)), np.empty((len(variants), n_rows))
         for start in range(0, n_draws, step):
             draws = slice(start, min(start + step, n_draws))
             orders = predictor.orders[draws]
@@ -54,59 +60,103 @@ def of_logistic_variants(
             flat = padded(own.reshape(len(eta), -1), blocks.shape[1])
             linear_predictors(blocks, flat, eta)
             out = space[: len(own)]
-            for v, (columns, change) in enumerate(changed):
-                moved = np.ascontiguousarray(own[..., columns])
-                reverse = predictor.reverse[draws]
-                _probabilities(
-                    eta.reshape(*own.shape[:2], -1), moved, change, reverse, orders, v, out
-                )
+            moved = np.ascontiguousarray(own[..., found.columns])
+            sticks = eta.reshape(*own.shape[:2], -1), orders, predictor.reverse[draws]
+            _probabilities(sticks, (moved, *found[1:]), scratch, out)
             yield draws, out
 
     return evaluate
 
 
-def changed_columns(
-    base: NDArray[np.float64], other: NDArray[np.float64], n_rows: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Columns in which two versions of rows differ, and by how much, (columns, rows padded)."""
-    change = other - base
-    columns = np.flatnonzero(change.any(axis=0))
-    out = np.zeros((len(columns), n_rows))
-    out[:, : len(base)] = change[:, columns].T
-    return columns, out
+@kernel
+def _probabilities(sticks, versions, scratch, out):
+    """``out[d, v]`` becomes (classes, rows) probabilities of version v under draw d.
+
+    Parameters
+    ----------
+    sticks : tuple
+        ``(eta, orders, reverse)``, of shapes (draws, sticks, rows), (draws, classes) and (draws).
+    versions : tuple
+        ``(moved, change, same, starts, leaders, shift)``: coefficients of the columns that versions
+        change, (draws, sticks, columns changed), and what `Versions` says of them.
+    scratch : tuple
+        ``(work, beyond, left)``, of shapes (2, rows), (versions) and (versions, rows).
+    out : array of shape (draws, versions, classes, rows)
+    """
+    eta, orders, reverse = sticks
+    moved, change, same, starts, leaders, shift = versions
+    work, beyond, left = scratch
+    predictor, growth = work[0], work[1]
+    n_draws, n_sticks, _ = eta.shape
+    n_versions = leaders.size
+    for d in range(n_draws):
+        left[:, :] = 1.0
+        sign = -1.0 if reverse[d] else 1.0
+        for j in range(n_sticks):
+            for leader in range(-1, n_versions):
+                n_led = 0
+                for v in range(n_versions):
+                    n_led += leaders[v] == leader
+                if n_led == 0:
+                    continue
+                predictor[:] = eta[d, j]
+                if leader >= 0:
+                    for c in range(starts[leader], starts[leader + 1]):
+                        if not same[c]:
+                            add_product(moved[d, j, c], change[c], predictor)
+                farthest = 0.0
+                for v in range(n_versions):
+                    if leaders[v] == leader:
+                        beyond[v] = 0.0
+                        for c in range(starts[v], starts[v + 1]):
+                            beyond[v] += moved[d, j, c] * shift[c]
+                        farthest = max(farthest, abs(beyond[v]))
+                shared = n_led > 1 and _are_within(predictor, MODERATE - farthest)
+                if shared:
+                    _grow(predictor, sign, growth)
+                for v in range(n_versions):
+                    if leaders[v] != leader:
+                        continue
+                    p = out[d, v, orders[d, j]]
+                    if shared:
+                        _stop_grown(growth, math.exp(-sign * beyond[v]), left[v], p)
+                    else:
+                        _stop(predictor, beyond[v], sign, left[v], p)
+        for v in range(n_versions):
+            out[d, v, orders[d, n_sticks]] = left[v]
 
 
 @kernel
-def _probabilities(eta, moved, change, reverse, orders, variant, out):
-    """``out[d, variant]`` becomes (classes, rows) probabilities of rows that were changed.
-
-    `eta` is (draws, sticks, rows), `moved` (draws, sticks, columns changed) coefficients, `change`
-    (columns changed, rows).
-    """
-    n_draws, n_sticks, n_rows = eta.shape
-    left, predictor = np.empty(n_rows), np.empty(n_rows)
-    for d in range(n_draws):
-        left[:] = 1.0
-        for j in range(n_sticks):
-            predictor[:] = eta[d, j]
-            for k in range(change.shape[0]):
-                add_product(moved[d, j, k], change[k], predictor)
-            _stop(predictor, -1.0 if reverse[d] else 1.0, left, out[d, variant, orders[d, j]])
-        out[d, variant, orders[d, n_sticks]] = left
+def _are_within(values, most):
+    """Whether all values are between `most` and its negative."""
+    n_beyond = 0
+    for i in range(values.size):
+        n_beyond += abs(values[i]) > most
+    return n_beyond == 0
 
 
 @elementwise
-def add_product(factor, values, out):
-    """``out += factor * values``."""
-    for i in range(out.size):
-        out[i] += factor * values[i]
-
-
-@elementwise
-def _stop(eta, sign, left, p):
-    """Split what is `left` of each row into what stops here and what continues."""
+def _grow(eta, sign, growth):
+    """What the odds of going on are, where all rows are as they are or as those of a leader."""
     for i in range(eta.size):
-        e = vector_exp(-sign * eta[i])
+        growth[i] = vector_exp(-sign * eta[i])
+
+
+@elementwise
+def _stop_grown(growth, factor, left, p):
+    """Split what is `left` of each row by odds of going on of ``growth * factor``."""
+    for i in range(growth.size):
+        e = growth[i] * factor
+        stop = 1.0 / (1.0 + e)
+        p[i] = left[i] * stop
+        left[i] *= e * stop
+
+
+@elementwise
+def _stop(eta, beyond, sign, left, p):
+    """Split what is `left` of each row into what stops here and what goes on."""
+    for i in range(eta.size):
+        e = vector_exp(-sign * (eta[i] + beyond))
         stop = 1.0 / (1.0 + e)
         p[i] = left[i] * stop
         left[i] *= e * stop

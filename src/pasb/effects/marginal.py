@@ -73,7 +73,8 @@ def predictions(
     Returns
     -------
     pandas or polars DataFrame, as `X` was
-        A line for each row or group, and class: ``estimate`` is the posterior mean.
+        A line for each row or group, and class: ``estimate`` is the posterior mean, or of ratios
+        the posterior median.
 
     Examples
     --------
@@ -140,7 +141,8 @@ def comparisons(
     profile : pair of dict, optional
         Instead of one covariate at a time: from one set of values to another.
     comparison : {"difference", "ratio"}, default="difference"
-        Of the two probabilities. In averages the ratio is that of averaged probabilities.
+        Of the two probabilities. In averages the ratio is that of averaged probabilities. The
+        ``estimate`` of a ratio is its posterior median.
     by, classes, between, weights, interval, n_draws, draws, availability
         As in `predictions`.
 
@@ -177,6 +179,7 @@ def comparisons(
         draws=draws,
         availability=availability,
     )
+    asked.are_ratios |= comparison == "ratio"
     if profile is not None and variables is not None:
         raise ValueError("pass variables or profile, not both")
     if profile is None:

@@ -48,6 +48,7 @@ class Question:
         self.fitted = self.rows.fitted
         self.n_draws = sum(member.n_draws for member in self.members)
         self.between, self.draws = between, draws
+        self.are_ratios = between == "ratio"
         known = self.fitted.classes.tolist()
         chosen = known if classes is None else one_or_more(classes)
         for label in chosen:
@@ -108,7 +109,7 @@ class Question:
         flat = values.reshape(len(values), -1)
         if self.draws:
             return draws_of(rows, flat, self.fitted if len(self.members) == 1 else None)
-        return table_of(rows, reduced(flat, self.tails), self.rows.library)
+        return table_of(rows, reduced(flat, self.tails, self.are_ratios), self.rows.library)
 
     def _of_rows(self, evaluate: Evaluation, n_measures: int, combine: Combine, keys: list) -> Any:
         parts: dict[str, list[NDArray]] = {"estimate": [], "lower": [], "upper": []}
@@ -117,7 +118,7 @@ class Question:
         for _, values in of_each_row(evaluate, len(self.rows), self.n_draws, n_numbers):
             found = np.moveaxis(combine(values), -1, 1)[..., self.class_places]
             found, names = between_classes(found, self.class_names, self.between)
-            for name, statistic in reduced(found, self.tails).items():
+            for name, statistic in reduced(found, self.tails, self.are_ratios).items():
                 parts[name].append(statistic.reshape(len(statistic), -1))
         n_rows, n_each = len(self.rows), len(keys) * len(names)
         columns: dict[str, Any] = {"row": np.repeat(np.arange(n_rows), n_each)}

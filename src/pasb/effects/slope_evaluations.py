@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.gaps import check_no_gaps
 from pasb.effects.altered_rows import Changes, Shift
 from pasb.effects.chain_rule import has_chain_rule, slopes_by_chain_rule
 from pasb.effects.members import Member
@@ -36,6 +37,7 @@ def _slopes_by_differences(member: Member, names: list[str]) -> Evaluation:
     widths = []
     for name in names:
         values = np.asarray(rows.column(name), dtype=np.float64)
+        check_no_gaps(name, values, "slope")
         low, high = float(values.min()), float(values.max())
         step = STEP * (high - low) or STEP
         sides = [Shift(-step), Shift(step)]

@@ -36,8 +36,8 @@ from pasb.binary.softplus_link import (
     log_weights,
 )
 from pasb.effects.altered_rows import AlteredRows, Changes
-from pasb.effects.logistic_variants import add_product, changed_columns
 from pasb.effects.streaming import Evaluation
+from pasb.effects.versions import Versions, add_product
 from pasb.numerics.compiled import elementwise, kernel
 from pasb.numerics.rows import BLOCK, blocked, linear_predictors, padded
 from pasb.numerics.vector import vector_exp, vector_log
@@ -67,12 +67,7 @@ def of_softplus_variants(
         base = rows.inner(part, {})
         blocks = blocked(base)
         n_rows = len(blocks) * BLOCK
-        each = [changed_columns(base, rows.inner(part, changes), n_rows) for changes in variants]
-        starts = np.cumsum([0, *(len(columns) for columns, _ in each)])
-        columns = np.concatenate([columns for columns, _ in each]).astype(np.int64)
-        change = np.concatenate([change for _, change in each])
-        same = _same_everywhere(base, columns, change)
-        leaders = _leaders(base, columns, change, same, starts)
+        found = Versions.of(base, [rows.inner(part, changes) for changes in variants], n_rows)
         step = max(1, NUMBERS_AT_ONCE // (n_categories * n_rows * n_variants))
         out = np.empty((step, n_variants, n_categories, n_rows))
         scratch = tuple(np.empty((n, n_rows)) for n in (*(n_vectors,) * 3, n_experts, 6))
@@ -84,55 +79,14 @@ def of_softplus_variants(
             which = np.arange(start, draws.stop)[:, None], orders[:, :-1]
             own = coef[which].reshape(n, n_categories - 1, n_vectors, n_columns)
             flat = padded(own, blocks.shape[1])
-            moved = np.ascontiguousarray(own[..., columns])
+            moved = np.ascontiguousarray(own[..., found.columns])
             weights = weight[which], log_weights(weight[which])
             sticks = flat, *weights, orders, predictor.reverse[draws]
-            versions = moved, change, same, starts, *leaders
+            versions = moved, *found[1:]
             _probabilities(blocks, sticks, versions, scratch, left, out)
             yield draws, out[:n]
 
     return evaluate
-
-
-def _same_everywhere(
-    base: NDArray[np.float64], columns: NDArray[np.int64], change: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Which changes are the same for all rows, up to the rounding of a sum; they are made equal."""
-    own = change[:, : len(base)]
-    size = np.abs(base[:, columns]).max(axis=0) + np.abs(own).max(axis=1)
-    same = np.ptp(own, axis=1) <= 8 * np.finfo(np.float64).eps * size
-    change[same] = own[same].mean(axis=1)[:, None]
-    return same
-
-
-def _leaders(
-    base: NDArray[np.float64],
-    columns: NDArray[np.int64],
-    change: NDArray[np.float64],
-    same: NDArray[np.bool_],
-    starts: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """For each version another one that all rows differ from alike, and by how much columns do.
-
-    -1 stands for the rows as they are, and a version that changes rows in its own way leads itself.
-    """
-    leaders = np.full(len(starts) - 1, -1)
-    shift = np.where(same, change[:, 0], 0.0)
-    last = -1
-    for v in range(len(leaders)):
-        own = np.arange(starts[v], starts[v + 1])
-        if same[own].all():
-            continue
-        leaders[v] = v
-        first = np.arange(starts[last], starts[last + 1]) if last >= 0 else own[:0]
-        if np.array_equal(columns[own], columns[first]) and (same[own] == same[first]).all():
-            varying = ~same[own]
-            apart = change[own[varying]] - change[first[varying]]
-            if _same_everywhere(base, columns[own[varying]], apart).all():
-                leaders[v] = last
-                shift[own[varying]] = apart[:, 0]
-        last = int(leaders[v])
-    return leaders, shift
 
 
 @kernel
@@ -147,9 +101,7 @@ def _probabilities(blocks, sticks, versions, scratch, left, out):
         padded columns), twice (draws, sticks, experts), (draws, classes) and (draws).
     versions : tuple
         ``(moved, change, same, starts, leaders, shift)``: coefficients of the columns that versions
-        change, (draws, sticks, predictors, columns changed); by how much, (columns changed, rows);
-        whether all rows by as much, (columns changed); where those of each version begin,
-        (versions + 1); and what `_leaders` finds.
+        change, (draws, sticks, predictors, columns changed), and what `Versions` says of them.
     scratch : tuple
         ``(psi, growth, grown, log_q, work)``, of shapes (predictors, rows) thrice, (experts, rows)
         and (6, rows).

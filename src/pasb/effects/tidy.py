@@ -49,12 +49,16 @@ def between_classes(
 
 
 def reduced(
-    values: NDArray[np.float64], tails: tuple[float, float]
+    values: NDArray[np.float64], tails: tuple[float, float], are_ratios: bool = False
 ) -> dict[str, NDArray[np.float64]]:
-    """Posterior mean and credible interval of draws on the first axis."""
+    """Posterior mean and credible interval of draws on the first axis; of ratios, the median.
+
+    The mean of a ratio may lie far beyond its interval, or not exist.
+    """
     with np.errstate(invalid="ignore"):
-        lower, upper = np.quantile(values, tails, axis=0)
-        return {"estimate": values.mean(axis=0), "lower": lower, "upper": upper}
+        lower, middle, upper = np.quantile(values, (tails[0], 0.5, tails[1]), axis=0)
+        estimate = middle if are_ratios else values.mean(axis=0)
+        return {"estimate": estimate, "lower": lower, "upper": upper}
 
 
 def table_of(

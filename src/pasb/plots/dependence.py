@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.covariates.choice_data import ChoiceData
+from pasb.covariates.gaps import numbers_in
 from pasb.effects import predictions
 from pasb.plots import canvas, style
 from pasb.plots.lettering import use_fonts
@@ -94,7 +95,7 @@ def effects(
     some = np.unique(np.linspace(0, len(rows) - 1, max_rows).astype(np.int64))
     if rows.is_numeric(variable):  # the whole range, of which the values are taken
         column = np.asarray(rows.column(variable), dtype=np.float64)
-        some = np.union1d(some, [np.argmin(column), np.argmax(column)])
+        some = np.union1d(some, [np.nanargmin(column), np.nanargmax(column)])
     found = predictions(
         model,
         _rows_of(X, some),
@@ -140,8 +141,7 @@ def _points(rows: Any, variable: str, n_points: int) -> list[Any]:
 
     if not rows.is_numeric(variable):
         return levels_of(rows, variable)
-    column = np.asarray(rows.column(variable), dtype=np.float64)
-    distinct = np.unique(column)
+    distinct = np.unique(numbers_in(variable, rows.column(variable)))
     if len(distinct) <= 3:
         return distinct.tolist()
     return np.linspace(distinct[0], distinct[-1], n_points).tolist()
@@ -155,7 +155,7 @@ def _panels(rows: Any, by: str | None) -> list[Any]:
     if not rows.is_numeric(by):
         levels = levels_of(rows, by)
     else:
-        column = np.asarray(rows.column(by), dtype=np.float64)
+        column = numbers_in(by, rows.column(by))
         distinct = np.unique(column)
         few = len(distinct) <= 3
         levels = (distinct if few else np.unique(np.quantile(column, (0.1, 0.5, 0.9)))).tolist()
@@ -201,7 +201,7 @@ def _draw(
 
 def _dress(ax: Axes, rows: Any, variable: str, values: list[Any]) -> None:
     if len(values) > 3 and not isinstance(values[0], str):
-        column = np.asarray(rows.column(variable), dtype=np.float64)
+        column = numbers_in(variable, rows.column(variable))
         ticks = np.unique(np.quantile(column, np.linspace(0, 1, 60)))
         ax.plot(ticks, np.full(len(ticks), -0.015), "|", color=style.SOFT, markersize=5)
     else:

@@ -35,7 +35,8 @@ def compare(
         Fitted to the same rows. A pipeline counts as the classifier at its end; what its steps
         before learned of a row is not taken back.
     X, y : array or data frame, array
-        The rows they were fitted to, if `models` are classifiers. `ChoiceData` needs no `y`.
+        The rows they were fitted to, if `models` are classifiers. `ChoiceData` needs no `y`, nor
+        do models of formulas, which find it in the table.
     refit : bool or int, default=False
         Fit each model again without each row whose weights cannot be trusted, as in `loo`: True
         allows 20 fits of a model, a number so many.
@@ -188,7 +189,7 @@ def _loo_of(name: str, model: Any, X: Any, y: Any, refit: bool | int, availabili
             f"{name!r} must be a fitted classifier of pasb, a pipeline that ends in one, or a "
             "result of its loo()"
         )
-    if X is None or (y is None and not isinstance(X, ChoiceData)):
+    if X is None or (y is None and not isinstance(X, ChoiceData) and not hasattr(last, "formula")):
         raise ValueError("X and y are needed: the rows that the models were fitted to")
     last, table = unpiped(model, X)
     try:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from pasb.covariates.availability import checked_availability
 from pasb.covariates.choice_data import refuse_choices
 from pasb.covariates.frame_input import rows_of
+from pasb.covariates.gaps import gaps_in
 from pasb.posterior.frames import native_frame
 from pasb.posterior.pipelines import unpiped
 from pasb.posterior.rival_check import LINEAR, Splits, rivals_of
@@ -113,7 +114,7 @@ class FitCheck:
 def check_fit(
     model: Any,
     X: Any,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     n_folds: int = 5,
     n_bins: int = 5,
@@ -135,7 +136,8 @@ def check_fit(
     model : classifier or pipeline
         Need not be fitted, and is not changed.
     X : array or data frame of shape (n_rows, n_features)
-    y : array of shape (n_rows,)
+    y : array of shape (n_rows,), optional
+        Models of formulas find it in `X`.
     n_folds : int, default=5
         Fits.
     n_bins : int, default=5
@@ -167,8 +169,12 @@ def check_fit(
         "compare shares(model, data, by=...) of pasb.choice with the observed ones, or ask "
         "model.loo(data)",
     )
-    labels = np.asarray(y)
     last = unpiped(model)[0]
+    if y is None:
+        if not hasattr(last, "formula"):
+            raise ValueError("y is needed: the classes of the rows")
+        y = last.labels_of(X)
+    labels = np.asarray(y)
     if availability is None and hasattr(last, "draws_"):
         last.fitted_.check_all_available("check_fit")
     classes, category = np.unique(labels, return_inverse=True)
@@ -233,11 +239,18 @@ def _columns(X: Any) -> tuple[list[tuple[str, NDArray]], str]:
 
 
 def _bins(values: NDArray, n_bins: int) -> list[tuple[str, NDArray[np.bool_]]]:
-    """Levels, or intervals of numbers with about as many rows, and which rows are in each."""
-    distinct = np.unique(values)
+    """Levels, or intervals of numbers with about as many rows, gaps, and the rows in each."""
+    gaps = gaps_in(values)
+    missing = [("(missing)", gaps)] if gaps.any() else []
+    there = values[~gaps]
+    distinct = np.unique(there)
     if values.dtype.kind not in "iuf" or len(distinct) <= n_bins:
         some = distinct[:MOST_LEVELS].tolist()
-        return [(str(level), values == level) for level in some]
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
+        return [(str(level), values == level) for level in some] + missing
+    edges = np.unique(np.quantile(there, np.linspace(0, 1, n_bins + 1)))
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
-    return [(f"[{edges[k]:.3g}, {edges[k + 1]:.3g}]", place == k) for k in range(len(edges) - 1)]
+    found = [
+        (f"[{edges[k]:.3g}, {edges[k + 1]:.3g}]", (place == k) & ~gaps)
+        for k in range(len(edges) - 1)
+    ]
+    return found + missing

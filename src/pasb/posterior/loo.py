@@ -40,6 +40,8 @@ class Loo:
         How much a row counts.
     good_k : float
     library : {"pandas", "polars"}
+    relative_efficiency : float
+        Effective draws over draws, with which weights were smoothed: what ArviZ calls `reff`.
     """
 
     elpd_of_row: NDArray[np.float64]
@@ -48,6 +50,7 @@ class Loo:
     weights: NDArray[np.float64]
     good_k: float
     library: str = "pandas"
+    relative_efficiency: float = 1.0
 
     @property
     def elpd(self) -> float:
@@ -111,13 +114,14 @@ def leave_one_out(
     weights = np.ones(len(inner))
     if sample_weight is not None:
         weights = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(inner)).copy()
-    found = []
+    found, efficiencies = [], []
     for direction in fitted.directions:
         chains = fitted.draws.of_direction(direction)
         own = replace(fitted, draws=fitted.draws.of_chains(slice(chains[0], chains[-1] + 1)))
         predictor = own.predictor()
         n_draws = len(predictor.orders)
         efficiency = _relative_efficiency(own)
+        efficiencies.append(efficiency)
         left_out, kept, shape = np.empty((3, len(inner)))
         for rows, logs in log_likelihoods(predictor, inner, categories, available):
             log_weights, shape[rows] = smoothed(-logs * weights[rows], efficiency)
@@ -128,7 +132,15 @@ def leave_one_out(
         logsumexp([one[k] for one in found], axis=0) - np.log(len(found)) for k in (0, 1)
     )
     shape = np.max([one[2] for one in found], axis=0)
-    return Loo(left_out, kept, shape, weights, good_shape(n_draws), fitted.frame_library)
+    return Loo(
+        left_out,
+        kept,
+        shape,
+        weights,
+        good_shape(n_draws),
+        fitted.frame_library,
+        float(np.mean(efficiencies)),
+    )
 
 
 def with_refits(

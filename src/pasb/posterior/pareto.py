@@ -58,10 +58,11 @@ def smoothed(
             k, scale = fit_generalised_pareto(excess.T)
             shape[varies] = k
             place = (np.arange(length) + 0.5)[:, None] / length
-            quantile = np.where(
-                np.abs(k) < 1e-12, -np.log1p(-place), np.expm1(-k * np.log1p(-place)) / k
-            )
-            smooth = np.log(quantile * scale + np.exp(cutoff[:, varies]))
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                quantile = np.where(
+                    np.abs(k) < 1e-12, -np.log1p(-place), np.expm1(-k * np.log1p(-place)) / k
+                )
+                smooth = np.log(quantile * scale + np.exp(cutoff[:, varies]))
             usable = np.isfinite(k)
             new = np.where(usable, np.minimum(smooth, 0.0), tail[:, varies])
             own = np.flatnonzero(varies)

@@ -58,7 +58,8 @@ class _View(NamedTuple):
         model, table, available = subject.classifier, evaluated.columns, evaluated.available
         if hasattr(model, "formula"):
             frame = pd.DataFrame({name: np.asarray(table[name]) for name in model.covariates_})
-            held = [name for name in model.covariates_ if frame[name].dtype.kind in "iufb"]
+            plain = [name for name in model.covariates_ if name not in model.levels_]
+            held = [name for name in plain if frame[name].dtype.kind in "iufb"]
             numeric = {name: frame[name].to_numpy(float) for name in held}
             own_names = {name: name for name in numeric}
             return cls(model, table, own_names, numeric, available=available)
