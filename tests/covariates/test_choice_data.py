@@ -83,6 +83,18 @@ def test_long_tables_may_list_what_is_not_available():
         ChoiceData.from_long(pd.DataFrame(rows), **settings, availability="open")
 
 
+@pytest.mark.parametrize("labels", [["bus", "car"], [1, 2]], ids=["text", "numbers"])
+def test_long_tables_that_repeat_the_chosen_label(labels):
+    one, two = labels
+    frame = pd.DataFrame({"trip": [1, 1, 2, 2], "alt": [one, two] * 2, "took": [two] * 4})
+    settings = {"case": "trip", "alternative": "alt"}
+    with pytest.raises(ValueError, match=r"frame\['took'\] == frame\['alt'\]"):
+        ChoiceData.from_long(frame, **settings, choice="took")
+    flagged = frame.assign(took=frame["took"] == frame["alt"])
+    data = ChoiceData.from_long(flagged, **settings, choice="took")
+    assert data.choice.tolist() == [two, two]
+
+
 @pytest.mark.parametrize("choice", ["mode", None])
 def test_nothing_available(choice):
     frame = wide().assign(bus_av=[1, 1, 1, 0], car_av=[1, 1, 0, 0], walk_av=[1, 1, 1, 0])

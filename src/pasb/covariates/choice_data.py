@@ -256,7 +256,11 @@ class ChoiceData:
             )
         chosen = None
         if choice is not None:
-            flags = table.flags(choice)
+            flags = table.flags(
+                choice,
+                ". Where it holds the label of the chosen alternative, make it true or false: "
+                f"frame[{choice!r}] == frame[{alternative!r}]",
+            )
             counts = np.bincount(place, flags, n)
             if (counts != 1).any():
                 i = int(np.argmax(counts != 1))
