@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy.special import expit
 
 from pasb.binary import Logistic
 from pasb.binary.binary_model import Keys
@@ -73,12 +74,15 @@ def probability(category, available, order, accept):
     return left if category == has[-1] else 0 * left
 
 
-def exact_posterior(case):
-    """Orders, their probabilities, and the mean probabilities with everything available."""
+def exact_posterior(case, stops=expit):
+    """Orders, their probabilities, and the mean probabilities with everything available.
+
+    `stops` is the probability of stopping at a stick, from its intercept.
+    """
     n = len(case[0][1])
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
-    grid = np.array(list(itertools.product(1 / (1 + np.exp(-nodes)), repeat=n - 1))).T
+    grid = np.array(list(itertools.product(stops(nodes), repeat=n - 1))).T
     mass = np.array([np.prod(w) for w in itertools.product(weights, repeat=n - 1)])
     orders = enumerate_orders(n)
     evidence, means = np.empty(len(orders)), np.empty((len(orders), n))
@@ -104,7 +108,9 @@ def problem_of(case, model=None, **construction):
     return Problem(rows, model or Logistic(precision=1.0), n_swaps=20, **construction)
 
 
-def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20, sweeper=None):
+def visited(
+    problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20, sweeper=None, stops=expit
+):
     """Frequencies of orders, and mean probabilities with all available, (batches, ...)."""
     n = problem.rows.n_categories
     index = {tuple(order): k for k, order in enumerate(enumerate_orders(n))}
@@ -120,7 +126,7 @@ def visited(problem, seed, n_sweeps, n_warmup=200, n_chains=4, n_batches=20, swe
             if sweep > n_warmup:
                 place = chain, (sweep - n_warmup - 1) // size
                 frequencies[(*place, index[tuple(state.order)])] += 1 / size
-                accept = 1 / (1 + np.exp(-state.parameters["coef"][:, 0]))
+                accept = stops(state.parameters["coef"][:, 0])
                 if problem.direction == "reverse":
                     accept = 1 - accept
                 for c in range(n):

@@ -150,6 +150,13 @@ SCENARIOS: dict[str, Scenario] = {
             patterns=True,
         ),
         Scenario("softplus, random availability", softplus_1_1, 200, 25, patterns=True),
+        Scenario(
+            "softplus by default moves, random availability",
+            softplus_default,
+            200,
+            12,
+            patterns=True,
+        ),
         Scenario("choice, covariates of alternatives", choice, 300, 12, n_covariates=2),
         Scenario(
             "choice, covariates of alternatives, random availability",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -36,6 +37,30 @@ def test_shares(model, data):
     assert same["estimate"].to_numpy()[3:] == pytest.approx(young)
     weighted = shares(model, data, weights=(data.chooser[:, 0] == 0).astype(float))
     assert weighted["estimate"].to_numpy() == pytest.approx(young)
+
+
+def test_groups_by_labels_beside_choices(model, data):
+    """Labels have the name of their Series, and stand beside covariates of choosers."""
+    labels = np.where(np.arange(len(data)) % 3 == 0, "a", "b")
+    plain = shares(model, data, by=labels)
+    for by, name in (
+        (pd.Series(labels, name="site"), "site"),
+        (pd.Series(labels, name="alternative"), "by_alternative"),
+        (labels.tolist(), "group"),
+    ):
+        found = shares(model, data, by=by)
+        assert found[name].tolist() == ["a"] * 3 + ["b"] * 3
+        assert found["alternative"].tolist() == ["bus", "car", "train"] * 2
+        assert found["estimate"].tolist() == plain["estimate"].tolist()
+    both = shares(model, data, by=["old", pd.Series(labels, name="site")])
+    own = (data.chooser[:, 0] == 1) & (labels == "a")
+    assert both[["old", "site"]].to_numpy().tolist()[6] == [1.0, "a"]
+    expected = model.sample_proba(data)[:, own].mean(axis=(0, 1))
+    assert both["estimate"].to_numpy()[6:9] == pytest.approx(expected)
+    with pytest.raises(ValueError, match="'site' has no value in 234 of 700 choices"):
+        shares(model, data, by=pd.Series(labels, name="site").replace("a", None))
+    with pytest.raises(ValueError, match="'group' must hold one label for each of the 700 choices"):
+        shares(model, data, by=labels[:9])
 
 
 def test_changes_of_shares(model, data):
@@ -154,7 +179,7 @@ def test_independence_in_groups(model, data):
 def test_wrong_questions(model, data):
     with pytest.raises(TypeError, match="must be a ChoiceData"):
         shares(model, data.table())
-    with pytest.raises(ValueError, match="'income' is no covariate of choosers"):
+    with pytest.raises(ValueError, match="'income' is not a covariate of choosers"):
         shares(model, data, by="income")
     with pytest.raises(ValueError, match="weights must hold"):
         shares(model, data, weights=[1.0])

@@ -74,6 +74,8 @@ def test_arrays_name_columns_by_number(trips):
     numbered = elasticities(model, table.to_numpy(), columns={"car": 1}, **asked)
     pd.testing.assert_frame_equal(named, numbered)
     assert named["changed"].tolist() == ["car"] * 3
+    by = shares(model, table.to_numpy(), by="x3", **asked)  # the last column
+    assert by["x3"].tolist() == [0.0] * 3 + [1.0] * 3
 
 
 def test_polars_frames(trips):
@@ -109,6 +111,16 @@ def test_changes_of_shares_with_availability(model, trips):
         change = model.sample_proba(other, availability=then).mean(axis=1)
         change -= model.sample_proba(table, availability=available).mean(axis=1)
         assert found["estimate"].to_numpy() == pytest.approx(change.mean(axis=0))
+
+
+def test_groups_by_columns(model, trips):
+    table, _, available = trips
+    found = shares(model, table, by="old", availability=available)
+    expected = shares(model, table, by=table["old"].to_numpy(), availability=available)
+    assert found["old"].tolist() == [0.0] * 3 + [1.0] * 3
+    assert found["estimate"].tolist() == expected["estimate"].tolist()
+    with pytest.raises(ValueError, match="by: 'odl' is not a column of the table; did you mean"):
+        shares(model, table, by="odl", availability=available)
 
 
 @pytest.mark.parametrize(

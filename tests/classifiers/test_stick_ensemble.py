@@ -18,7 +18,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, cross_val_score
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -309,6 +309,8 @@ class TestEstimator:
         for inner, name in ((LinearSVC(), "LinearSVC"), (make_pipeline(SVC()), "Pipeline")):
             with pytest.raises(TypeError, match=f"{name} has no predict_proba.*Calibrated"):
                 StickEnsembleClassifier(inner).fit(X, y)
+        with pytest.raises(TypeError, match="Ridge is no classifier"):
+            StickEnsembleClassifier(Ridge()).fit(X, y)
         with pytest.raises(TypeError, match=r"write GaussianNB\(\)"):
             StickEnsembleClassifier(GaussianNB).fit(X, y)
         with pytest.raises(ValueError, match="'estimator' parameter"):

@@ -60,6 +60,48 @@ def test_wide_and_long_are_the_same():
     assert one.values[0, :, 0].tolist() == [2.0, 5.0, 0.0]
 
 
+def test_long_tables_may_list_what_is_not_available():
+    """As those of xlogit do."""
+    frame = wide()
+    rows = [
+        {"trip": i, "mode": mode, "price": row[f"price_{mode}"], "chosen": row["mode"] == mode}
+        | {"open": mode != "car" or row["car_av"]}
+        for i, row in frame.iterrows()
+        for mode in ("walk", "car", "bus")
+    ]
+    settings = {"case": "trip", "alternative": "mode", "covariates": ["price"], "choice": "chosen"}
+    data = ChoiceData.from_long(pd.DataFrame(rows), **settings, availability="open")
+    pd.testing.assert_frame_equal(data.table(), read(frame, chooser=[]).table())
+    assert (data.available == read(frame).available).all()
+    with pytest.raises(ValueError, match="price of car is missing in choice 3"):
+        ChoiceData.from_long(pd.DataFrame(rows), **settings)
+    rows[0]["open"], rows[2]["open"] = False, False
+    with pytest.raises(ValueError, match="choice 1 is bus, which is not available"):
+        ChoiceData.from_long(pd.DataFrame(rows), **settings, availability="open")
+    rows[1]["open"] = 2
+    with pytest.raises(ValueError, match="'open' must hold True and False"):
+        ChoiceData.from_long(pd.DataFrame(rows), **settings, availability="open")
+
+
+@pytest.mark.parametrize("labels", [["bus", "car"], [1, 2]], ids=["text", "numbers"])
+def test_long_tables_that_repeat_the_chosen_label(labels):
+    one, two = labels
+    frame = pd.DataFrame({"trip": [1, 1, 2, 2], "alt": [one, two] * 2, "took": [two] * 4})
+    settings = {"case": "trip", "alternative": "alt"}
+    with pytest.raises(ValueError, match=r"frame\['took'\] == frame\['alt'\]"):
+        ChoiceData.from_long(frame, **settings, choice="took")
+    flagged = frame.assign(took=frame["took"] == frame["alt"])
+    data = ChoiceData.from_long(flagged, **settings, choice="took")
+    assert data.choice.tolist() == [two, two]
+
+
+@pytest.mark.parametrize("choice", ["mode", None])
+def test_nothing_available(choice):
+    frame = wide().assign(bus_av=[1, 1, 1, 0], car_av=[1, 1, 0, 0], walk_av=[1, 1, 1, 0])
+    with pytest.raises(ValueError, match=r"nothing is available in choice 4 \(1 of 4"):
+        read(frame, choice=choice, availability="{alternative}_av")
+
+
 def test_columns_may_be_listed():
     frame = wide().rename(columns={"price_bus": "fare"})
     own = {"price": {"bus": "fare", "car": "price_car", "walk": 0}}  # walking is free

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from calibration.exact_availability import CASES, exact_posterior, probability, problem_of, visited
 from calibration.exact_orders import deviations
+from scipy.special import expit, ndtr
 from scipy.stats import norm
 
-from pasb.binary import Logistic, Softplus
+from pasb.binary import Logistic, Robit, Softplus
 from pasb.binary.binary_model import Keys
 from pasb.moves.swap import swap_gain
 from pasb.numerics.rows import Rows, blocked
@@ -19,6 +22,11 @@ from pasb.sampling.sweep import Sweeper
 from pasb.sticks import ABSENT, Roles
 
 
+@cache
+def exact(case, stops):
+    return exact_posterior(CASES[case], stops)
+
+
 @pytest.mark.statistical(level=1e-7)
 @pytest.mark.parametrize(
     "construction",
@@ -27,15 +35,18 @@ from pasb.sticks import ABSENT, Roles
         {"direction": "reverse"},
         {"augmented": True},
         {"model": Logistic(precision=1.0, moves="gibbs"), "n_sweeps": 4200},
+        {"model": Robit(df=np.inf, precision=1.0)},
     ],
-    ids=["forward", "reverse", "augmented", "gibbs"],
+    ids=["forward", "reverse", "augmented", "gibbs", "probit"],
 )
 @pytest.mark.parametrize("case", CASES)
 def test_posterior_of_orders_and_coefficients(case, construction, seed, level):
     construction = dict(construction)
-    orders, expected, mean = exact_posterior(CASES[case])
+    stops = ndtr if isinstance(construction.get("model"), Robit) else expit
+    orders, expected, mean = exact(case, stops)
     n_sweeps = construction.pop("n_sweeps", 3200)
-    frequencies, means = visited(problem_of(CASES[case], **construction), seed, n_sweeps)
+    problem = problem_of(CASES[case], **construction)
+    frequencies, means = visited(problem, seed, n_sweeps, stops=stops)
     limit = 1.3 * norm.isf(level / 2 / (len(orders) + len(mean)))  # t tails, as in `test_sweep`
     assert np.abs(deviations(frequencies, expected)).max() < limit
     assert np.abs(deviations(means, mean)).max() < limit

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
+from pasb.choice.chooser_groups import ChooserColumns
 from pasb.classifiers.choice_classifier import StickChoiceClassifier
 from pasb.covariates.choice_data import ChoiceData
 from pasb.effects.streaming import Evaluation, Grouping, averages
@@ -17,6 +18,8 @@ from pasb.effects.tidy import reduced, table_of
 from pasb.numerics.lazy_rows import Table
 from pasb.posterior.stacked_posterior import StackedPosterior
 from pasb.posterior.tails import tails_of
+
+RESULTS = ("estimate", "lower", "upper")  # columns of an answer
 
 Measure = Callable[[slice, list[NDArray[np.float64]], slice], NDArray[np.float64]]
 """From a slice of draws, probabilities (draws, classes, rows) under every version of the choices,
@@ -46,7 +49,7 @@ class Market:
     data : ChoiceData, or table of covariates for other classifiers than `StickChoiceClassifier`
     availability : array or data frame, optional
         Of a table.
-    by : array, str, sequence of str or None
+    by : str, array, Series, list of these or None
         What choices are grouped by: covariates of choosers by name, or a label for each choice.
     weights : array, optional
         How much each choice counts.
@@ -137,30 +140,11 @@ class Market:
         return self.labels.index(alternative)
 
     def _groups(self, by: Any, weights: ArrayLike | None) -> tuple[list[str], Grouping]:
-        n = len(self.now.inner)
-        names, columns = self._columns(by, n)
-        return names, Grouping.of(names, columns, weights, n)
-
-    def _columns(self, by: Any, n: int) -> tuple[list[str], list[list]]:
-        if by is None:
-            return [], []
-        named = [by] if isinstance(by, str) else by
-        if all(isinstance(name, str) for name in named) and len(named) != n:
-            return list(named), [self._column(name) for name in named]
-        values = np.asarray(named)
-        if values.shape != (n,):
-            raise ValueError(f"by must name covariates of choosers, or have {n} labels")
-        return ["group"], [values.tolist()]
-
-    def _column(self, name: str) -> list:
-        if self.data is not None:
-            if name not in self.data.chooser_names:
-                listed = ", ".join(self.data.chooser_names) or "none"
-                raise ValueError(f"by: {name!r} is no covariate of choosers; there are: {listed}")
-            return self.data.chooser[:, self.data.chooser_names.index(name)].tolist()
-        if name not in getattr(self.source, "columns", ()):
-            raise ValueError(f"by: there is no column {name!r}")
-        return list(self.source[name])
+        n, names, labels = len(self.now.inner), list[str](), list[list]()
+        if by is not None:
+            own = ChooserColumns(self.source, self.fitted.feature_names, n)
+            names, labels = own.grouped_by(by)
+        return names, Grouping.of(names, labels, weights, n)
 
     def among(self, rows: NDArray[np.bool_]) -> Grouping:
         """The groups, where only some of the choices count."""
@@ -200,8 +184,10 @@ class Market:
         self, values: NDArray[np.float64], keys: Sequence[dict[str, Any]], **more: NDArray
     ) -> Any:
         """A data frame of quantities (groups, draws, quantities), named by `keys`."""
+        taken = {*keys[0], *more, *RESULTS}
+        by = [f"by_{name}" if name in taken else name for name in self.by]
         rows = [
-            {**dict(zip(self.by, label, strict=True)), **key}
+            {**dict(zip(by, label, strict=True)), **key}
             for label, key in product(self.groups.labels, keys)
         ]
         flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)

@@ -31,8 +31,9 @@ def shares(
         For other classifiers a table of covariates.
     availability : array or data frame, optional
         What is available, where `data` is a table.
-    by : array, str or sequence of str, optional
-        Groups: covariates of choosers by name, or a label for each choice.
+    by : str, array, Series, or list of these, optional
+        Groups: covariates of choosers by name (columns, where `data` is a table), or a label for
+        each choice.
     weights : array, optional
         How much each choice counts.
     interval : float, default=0.9
@@ -43,7 +44,8 @@ def shares(
     Returns
     -------
     data frame
-        Columns ``alternative, estimate, lower, upper``, those of groups before them.
+        Columns ``alternative, estimate, lower, upper``, those of groups before them. A group whose
+        name is that of another column has ``by_`` before it.
 
     Examples
     --------

@@ -30,6 +30,8 @@ def willingness_to_pay(model: Any, covariate: str, price: str, *, interval: floa
         Columns ``alternative`` ("all" where both coefficients are generic), ``median``, ``lower``,
         ``upper``, and ``price_below_zero``, the posterior probability that the coefficient of the
         price is negative. A ratio has no mean where that is not certain, so the median is given.
+        Of specific coefficients, over the draws in which the alternative has a stick; one that is
+        the last in all draws is left out.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -229,6 +229,11 @@ class StickEnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator
             )
         name = type(estimator).__name__
         if not hasattr(estimator, "predict_proba"):
+            if not is_classifier(estimator):
+                raise TypeError(
+                    f"estimator: {name} is no classifier and has no predict_proba; sticks need a "
+                    "classifier with probabilities"
+                )
             raise TypeError(
                 f"estimator: {name} has no predict_proba with these settings, and sticks need "
                 "probabilities. Wrap it, as in "

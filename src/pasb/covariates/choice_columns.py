@@ -61,14 +61,15 @@ class ChoiceColumns:
             out[:, k] = self.numbers(name, hint)
         return out
 
-    def flags(self, column: str) -> NDArray[np.bool_]:
-        """True and False, or 1 and 0."""
-        values = self.numbers(column)
+    def flags(self, column: str, hint: str = "") -> NDArray[np.bool_]:
+        """True and False, or 1 and 0; `hint` ends the error of a column of something else."""
+        values = self.numbers(column, hint)
         wrong = (values != 0) & (values != 1)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
                 f"column {column!r} must hold True and False, or 1 and 0; row {row + 1} does not"
+                f"{hint}"
             )
         return values == 1
 

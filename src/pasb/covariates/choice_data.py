@@ -78,6 +78,12 @@ class ChoiceData:
     def __post_init__(self) -> None:
         if self.person is not None:
             object.__setattr__(self, "person", person_labels(self.person, len(self)))
+        nothing = ~self.available.any(axis=1)
+        if nothing.any():
+            raise ValueError(
+                f"nothing is available in choice {int(np.argmax(nothing)) + 1} ({nothing.sum():,} "
+                f"of {len(self):,} choices): correct availability, or leave such choices out"
+            )
         missing = ~np.isfinite(self.values) & self.available[:, :, None]
         if missing.any():
             row, alternative, covariate = (int(k) for k in np.argwhere(missing)[0])
@@ -187,6 +193,7 @@ class ChoiceData:
         covariates: str | Sequence[str] = (),
         chooser: str | Sequence[str] = (),
         choice: str | None = None,
+        availability: str | None = None,
         person: str | None = None,
     ) -> ChoiceData:
         """From a table with a row for each alternative of each choice.
@@ -205,6 +212,9 @@ class ChoiceData:
             Columns that are the same in all rows of a choice.
         choice : str, optional
             The column that is true or 1 in the row of the alternative that was chosen.
+        availability : str, optional
+            The column that is true or 1 where the alternative is available, in tables that list
+            the others too.
         person : str, optional
             The column that says who chose, where persons choose several times.
 
@@ -246,7 +256,11 @@ class ChoiceData:
             )
         chosen = None
         if choice is not None:
-            flags = table.flags(choice)
+            flags = table.flags(
+                choice,
+                ". Where it holds the label of the chosen alternative, make it true or false: "
+                f"frame[{choice!r}] == frame[{alternative!r}]",
+            )
             counts = np.bincount(place, flags, n)
             if (counts != 1).any():
                 i = int(np.argmax(counts != 1))
@@ -254,6 +268,9 @@ class ChoiceData:
                 raise ValueError(f"{case} {shown!s} has {times} chosen alternatives instead of 1")
             chosen = np.empty(n, dtype=labels.dtype)
             chosen[place[flags]] = of_alternative[flags]
+        available = rows_of > 0
+        if availability is not None:
+            available[place, which] = table.flags(availability)
         who = None
         if person is not None:
             each = person_labels(table.raw(person), table.n_rows)
@@ -261,7 +278,7 @@ class ChoiceData:
             if (each != who[place]).any():
                 i = int(np.argmax(each != who[place]))
                 raise ValueError(f"{person} differs between the rows of {case} {cases[i]!s}")
-        return cls(labels, head, chooser, values, covariates, rows_of > 0, chosen, who)
+        return cls(labels, head, chooser, values, covariates, available, chosen, who)
 
     def table(self) -> Any:
         """Everything as one pandas data frame, with columns such as ``price[car]``.

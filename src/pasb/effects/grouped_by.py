@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pasb.covariates.gaps import is_gap
-from pasb.effects.altered_rows import AlteredRows, check_known
+from pasb.effects.altered_rows import check_known
 
 UNNAMED = "group"
 
 
-def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
+class NamedColumns(Protocol):
+    """Rows with columns by name, such as `AlteredRows`."""
+
+    columns: list[str]
+
+    def column(self, name: str) -> NDArray:
+        """The values of a column."""
+
+    def __len__(self) -> int: ...
+
+
+def grouped_by(
+    rows: NamedColumns, by: Any, what: str = "a column of X", counted: str = "rows of X"
+) -> tuple[list[str], list[list]]:
     """Names and values of what rows are grouped by.
 
     Parameters
     ----------
-    rows : AlteredRows
+    rows : NamedColumns
     by : str, array, Series, or list of these
         Columns of the table, or a label for each row.
+    what, counted : str
+        What errors call a column, and the rows.
     """
     each = list(by) if isinstance(by, list | tuple) else [by]
     _check_no_labels(rows, each)
@@ -27,21 +43,21 @@ def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
     columns: list[list] = []
     for one in each:
         if np.ndim(one) == 0:
-            check_known(one, rows.columns, "by", "a column of X")
+            check_known(one, rows.columns, "by", what)
             name, values = str(one), rows.column(one)
         else:
             name, values = str(getattr(one, "name", None) or UNNAMED), np.asarray(one)
             if values.shape != (len(rows),):
                 raise ValueError(
-                    f"by: {name!r} must hold one label for each of the {len(rows)} rows of X; it "
+                    f"by: {name!r} must hold one label for each of the {len(rows)} {counted}; it "
                     f"has the shape {values.shape}"
                 )
         labels = values.tolist()
         n_gaps = sum(map(is_gap, labels))
         if n_gaps:
             raise ValueError(
-                f"by: {name!r} has no value in {n_gaps} of {len(rows)} rows; fill these gaps, or "
-                "leave the rows out"
+                f"by: {name!r} has no value in {n_gaps} of {len(rows)} {counted}; fill these gaps, "
+                "or leave them out"
             )
         if name in names:
             raise ValueError(f"by: {name!r} is there twice; give one of them another name")
@@ -50,7 +66,7 @@ def grouped_by(rows: AlteredRows, by: Any) -> tuple[list[str], list[list]]:
     return names, columns
 
 
-def _check_no_labels(rows: AlteredRows, each: list) -> None:
+def _check_no_labels(rows: NamedColumns, each: list) -> None:
     """Refuse a list of the rows' labels: in a list, every label is the name of a column."""
     plain = len(each) == len(rows) and all(np.ndim(one) == 0 for one in each)
     if plain and not set(each) & set(rows.columns):
