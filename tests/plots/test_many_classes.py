@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from itertools import pairwise
 
@@ -146,6 +147,32 @@ def test_experts_have_colours_of_their_own(softplus):
     assert "expert 1" in names
     assert not experts & set(style.palette(32))
     assert len(dashes) == 2
+
+
+def test_what_is_grey_is_said_where_there_are_rows(softplus):
+    model, X, y = softplus
+    assert "grey: classes behind" in words(plots.experts(model, X, y, resolution=8))
+    assert "grey" not in words(plots.experts(model, X, resolution=8))
+
+
+def test_coefficients_of_an_order_of_few_draws(many):
+    """Of 26 classes hardly two draws have the same order: intervals would be points."""
+    said = re.search(r"([\d,]+) of 60 draws have this order", words(plots.coefficients(many[0])))
+    assert said
+    assert int(said[1]) < 30
+
+
+def test_names_of_the_prior_picture_do_not_touch(many):
+    model, X, y = many
+    figure = plots.prior_predictive(model, X, y, n_draws=5)
+    figure.draw_without_rendering()
+    names = [text.get_window_extent() for text in figure.axes[1].get_yticklabels()]
+    assert all(upper.y0 > lower.y1 for upper, lower in pairwise(names))
+
+
+def test_what_is_left_out_is_said_once(many):
+    model, X, y = many
+    assert words(plots.predictive_check(model, X, y, "x1")).count("left out") == 1
 
 
 def test_experts_needs_experts(many):

@@ -111,14 +111,15 @@ def predictive_check(
     figure, axes = canvas.panels(ax, figure, shape, size, sharex=True, sharey=True)
     for unused in axes.ravel()[len(chosen) :]:
         unused.set_visible(False)
-    for own, k in zip(axes.ravel(), chosen, strict=False):
+    for place, (own, k) in enumerate(zip(axes.ravel(), chosen, strict=False)):
         drawn = np.stack([(made[:, b] == k).mean(axis=1) for b in bins], axis=1)
         observed = np.array([(truth[b] == k).mean() for b in bins])
         _bars(own, np.array(middle), drawn, observed, palette[k], int(k), tails)
-        style.title(own, names[k])
+        style.title(own, names[k], _detail(tails) if place == 0 else " ")
     left_out = len(classes) - len(chosen)
-    more = f"\n{left_out} rarer classes left out" if left_out else ""
     for own in axes[-1]:
+        last = left_out and own is axes[-1, -1]
+        more = f"\n{left_out} rarer classes left out" if last else ""
         own.set_xlabel(style.pretty([by])[0] + more, fontsize=style.LABEL, color=style.INK)
     for own in axes[:, 0]:
         own.set_ylabel("share of rows", fontsize=style.LABEL, color=style.INK)
@@ -142,8 +143,11 @@ def _all_rows(
     ax.set_xticks(range(len(classes)), names, **(turn if sum(map(len, names)) > 34 else {}))
     ax.set_xlim(-0.6, len(classes) - 0.4)
     ax.set_ylabel("share of rows", fontsize=style.LABEL, color=style.INK)
-    detail = f"bars: {tails[1] - tails[0]:.0%} of what the model makes; points: observed"
-    style.title(ax, "Rows the model makes", detail)
+    style.title(ax, "Rows the model makes", _detail(tails))
+
+
+def _detail(tails: tuple[float, float]) -> str:
+    return f"bars: {tails[1] - tails[0]:.0%} of what the model makes; points: observed"
 
 
 def _bars(
