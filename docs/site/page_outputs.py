@@ -67,7 +67,7 @@ def _run(code: str, names: dict[str, Any], name: str) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """Sentences in lines that a page has room for; lines of tables, with their gaps, as they are."""
+    """Sentences in lines that a page has room for; lines of tables, with gaps, as they are."""
     return [line] if "  " in line else textwrap.wrap(line, WIDTH) or [""]
 
 

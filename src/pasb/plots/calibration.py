@@ -69,7 +69,7 @@ def reliability(
 
     Points on the diagonal are calibrated; below it the model was too sure. Bars show
     90% Wilson intervals of the frequencies, and the strip on top how many rows each bin
-    holds; bins of a few rows are faint. Below the title stands the expected calibration error (ECE).
+    holds; bins of a few rows are faint. Below the title is the expected calibration error (ECE).
 
     Parameters
     ----------
