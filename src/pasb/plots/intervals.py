@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+LONGEST = 30  # letters of the classes behind a stick: what a panel has room for
 _UNITS = {"standard": "standard deviation", "range": "half range", None: "unit"}
 
 
@@ -132,8 +133,9 @@ def _stick(
     category = order[stick]
     _panel(ax, values, interval, style.colours(len(order))[category])
     names, behind = style.shortened(model.classes_, 16), order[stick + 1 :]
-    few = len(behind) < 4
-    rest = " or ".join(names[k] for k in behind) if few else f"the {len(behind)} classes behind"
+    rest = " or ".join(names[k] for k in behind)
+    if len(rest) > LONGEST and len(behind) > 1:
+        rest = f"the {len(behind)} classes behind"
     style.title(ax, f"Stick {stick + 1}: {names[category]}", f"against {rest}")
     unit = _UNITS.get(model.scale, "unit")
     ax.set_xlabel(f"log-odds per {unit}", fontsize=style.SMALL, color=style.INK)

@@ -174,8 +174,8 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0, labelbottom=False)
     rest = len(orders) - n_shown
-    tied = ", where two classes share one" if fitted.last_two_tie else ""
-    detail = f"first stick to last{tied}; share of all draws"
+    tied = ", / is a tie" if fitted.last_two_tie else ""
+    detail = f"first stick to last{tied}; share of draws"
     if rest:
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, _titled("The most probable orders", model, direction), detail)

@@ -117,10 +117,12 @@ def predictive_check(
         _bars(own, np.array(middle), drawn, observed, palette[k], int(k), tails)
         style.title(own, names[k], _detail(tails) if place == 0 else " ")
     left_out = len(classes) - len(chosen)
-    for own in axes[-1]:
-        last = left_out and own is axes[-1, -1]
+    for column in axes.T:
+        lowest = [own for own in column if own.get_visible()][-1]
+        last = left_out and lowest is axes[-1, -1]
         more = f"\n{left_out} rarer classes left out" if last else ""
-        own.set_xlabel(style.pretty([by])[0] + more, fontsize=style.LABEL, color=style.INK)
+        lowest.set_xlabel(style.pretty([by])[0] + more, fontsize=style.LABEL, color=style.INK)
+        lowest.tick_params(labelbottom=True)
     for own in axes[:, 0]:
         own.set_ylabel("share of rows", fontsize=style.LABEL, color=style.INK)
     use_fonts(*axes.ravel())

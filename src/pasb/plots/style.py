@@ -151,7 +151,7 @@ def shortened(labels: Iterable[object], most: int = 22) -> list[str]:
 def pretty(names: Iterable[object], most: int = 30) -> list[str]:
     """Column names as one reads them: underscores become spaces, where names stay distinct."""
     own = [str(name) for name in names]
-    return shortened(_if_distinct(own, (name.replace("_", " ") for name in own)), most)
+    return shortened(_if_distinct(own, (name.replace("_", " ").strip() for name in own)), most)
 
 
 def one_line(text: str) -> str:
