@@ -222,6 +222,16 @@ def test_outputs_are_short_and_of_text():
     assert max(map(len, shown.splitlines())) <= 88
 
 
+def test_examples_of_docstrings_are_run_by_the_build(tmp_path, monkeypatch):
+    doctests = module("doctests")
+    assert {"pasb.plots.maps", "pasb.sticks"} <= set(doctests.modules_with_examples())
+    (tmp_path / "right_example.py").write_text('"""Sum.\n\n>>> 1 + 1\n2\n"""\n')
+    (tmp_path / "wrong_example.py").write_text('"""Sum.\n\n>>> 1 + 1\n3\n"""\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    assert doctests.failures(["right_example"]) == []
+    assert "Expected:\n    3" in doctests.failures(["wrong_example", "right_example"])[0]
+
+
 TOPICS = (  # what visitors look for, each an example of its own
     *("calibration", "checkpoint", "choice", "compare", "dask", "effects", "gpu", "intervals"),
     *("kernel_machine", "messy_table", "nonlinear", "order", "own_model", "robit", "serving"),

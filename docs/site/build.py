@@ -3,12 +3,13 @@
 Sources come from three places: the pages of docs/, which read well on their own, those of
 docs/site/, and the gallery. They are put together in docs/_build/source, with links between them
 set right. Python in the first fit and the how-to pages is run, and the built pages show what it
-says. Warnings are errors.
+says; so are the examples of docstrings. Warnings are errors.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
@@ -17,9 +18,11 @@ import zlib
 from pathlib import Path
 from urllib.parse import unquote
 
+from doctests import failures, modules_with_examples
 from page_outputs import with_outputs
 from reference import write_reference
 
+os.environ.setdefault("MPLBACKEND", "Agg")
 SITE = Path(__file__).parent
 DOCS = SITE.parent
 ROOT = DOCS.parent
@@ -44,6 +47,11 @@ def main() -> int:
     copy_mathjax(SOURCE / "static" / "mathjax")
     for page in sorted([SOURCE / "first_fit.md", *(SOURCE / "howto").glob("*.md")]):
         page.write_text(with_outputs(page.read_text("utf-8"), str(page)), "utf-8")
+    wrong = failures(modules_with_examples())
+    for text in wrong:
+        print(text, file=sys.stderr)
+    if wrong:
+        return 1
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run([*command, str(SOURCE), str(BUILD / "html")], check=False)
     if done.returncode == 0:
