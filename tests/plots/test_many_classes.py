@@ -193,6 +193,8 @@ def test_every_column_of_a_check_has_its_values_below(case_of_four):
     figure.draw_without_rendering()
     lowest = [figure.axes[k] for k in (1, 2, 3)]  # of 3 columns; below two of them is nothing
     assert all(ax.get_xlabel() == "u" for ax in lowest)
+    widths = [ax.get_position().width for ax in figure.axes[:4]]
+    assert min(widths) > 0.98 * max(widths)
     assert all(ax.xaxis.get_tick_params()["labelbottom"] for ax in lowest)
 
 

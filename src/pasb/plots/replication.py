@@ -115,7 +115,8 @@ def predictive_check(
         drawn = np.stack([(made[:, b] == k).mean(axis=1) for b in bins], axis=1)
         observed = np.array([(truth[b] == k).mean() for b in bins])
         _bars(own, np.array(middle), drawn, observed, palette[k], int(k), tails)
-        style.title(own, names[k], _detail(tails) if place == 0 else " ")
+        detail = f"bars: model, {interval:.0%}; points: observed"  # as long as a panel is wide
+        style.title(own, names[k], detail if place == 0 else " ")
     left_out = len(classes) - len(chosen)
     for column in axes.T:
         lowest = [own for own in column if own.get_visible()][-1]
@@ -145,11 +146,8 @@ def _all_rows(
     ax.set_xticks(range(len(classes)), names, **(turn if sum(map(len, names)) > 34 else {}))
     ax.set_xlim(-0.6, len(classes) - 0.4)
     ax.set_ylabel("share of rows", fontsize=style.LABEL, color=style.INK)
-    style.title(ax, "Rows the model makes", _detail(tails))
-
-
-def _detail(tails: tuple[float, float]) -> str:
-    return f"bars: {tails[1] - tails[0]:.0%} of what the model makes; points: observed"
+    detail = f"bars: {tails[1] - tails[0]:.0%} of what the model makes; points: observed"
+    style.title(ax, "Rows the model makes", detail)
 
 
 def _bars(
