@@ -197,8 +197,50 @@ def test_gallery_scripts_are_sound(path):
                 assert hasattr(pasb, alias.name), alias.name
 
 
+def test_pages_show_what_their_python_says():
+    page = (
+        "Before.\n\n```python\nn = 2\nprint('now')\n```\nBetween.\n\n```python\nn + 1\nNone\n```\n"
+    )
+    page += "```python\nimport os\nos.listdir()\n```\n```sh\nls\n```\n```python\nm = 1\n```\n"
+    shown = module("page_outputs").with_outputs(page, "a page")
+    assert "```\n\n```text\nnow\n```\nBetween." in shown
+    assert "None\n```\n\n```text\n3\n```\n" in shown
+    assert shown.count("```text\n[]\n```") == 1  # of an empty folder
+    assert shown.count("```text") == 3
+    with pytest.raises(NameError, match="gone"):
+        module("page_outputs").with_outputs("```python\ngone\n```\n", "a page")
+
+
+def test_outputs_are_short_and_of_text():
+    page = "```python\nfrom sklearn.linear_model import LogisticRegression\nLogisticRegression()\n"
+    page += "for k in range(99):\n    print(k)\nprint('a word and ' * 20)\n```\n"
+    shown = module("page_outputs").with_outputs(page, "a page").split("```text\n")[1]
+    assert shown.startswith("0\n1\n")
+    assert shown.endswith("19\n...\n```\n")
+    page = "```python\nprint('a word and ' * 20)\n```\n"
+    shown = module("page_outputs").with_outputs(page, "a page")
+    assert max(map(len, shown.splitlines())) <= 88
+
+
+def test_examples_of_docstrings_are_run_by_the_build(tmp_path, monkeypatch):
+    doctests = module("doctests")
+    assert {"pasb.plots.maps", "pasb.sticks"} <= set(doctests.modules_with_examples())
+    (tmp_path / "right_example.py").write_text('"""Sum.\n\n>>> 1 + 1\n2\n"""\n')
+    (tmp_path / "wrong_example.py").write_text('"""Sum.\n\n>>> 1 + 1\n3\n"""\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    assert doctests.failures(["right_example"]) == []
+    assert "Expected:\n    3" in doctests.failures(["wrong_example", "right_example"])[0]
+
+
+TOPICS = (  # what visitors look for, each an example of its own
+    *("calibration", "checkpoint", "choice", "compare", "dask", "effects", "gpu", "intervals"),
+    *("kernel_machine", "messy_table", "nonlinear", "order", "own_model", "robit", "serving"),
+    "stacked",
+)
+
+
 def test_the_gallery_is_large_enough():
-    assert len(GALLERY) >= 14
+    assert {f"plot_{topic}" for topic in TOPICS} <= {path.stem for path in GALLERY}
     assert f"gallery of {len(GALLERY)} examples" in (ROOT / "README.md").read_text("utf-8")
 
 

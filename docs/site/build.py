@@ -2,7 +2,8 @@
 
 Sources come from three places: the pages of docs/, which read well on their own, those of
 docs/site/, and the gallery. They are put together in docs/_build/source, with links between them
-set right. Python in the how-to pages is run first. Warnings are errors.
+set right. Python in the first fit and the how-to pages is run, and the built pages show what it
+says; so are the examples of docstrings. Warnings are errors.
 """
 
 from __future__ import annotations
@@ -13,14 +14,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import warnings
 import zlib
 from pathlib import Path
 from urllib.parse import unquote
 
+from doctests import failures, modules_with_examples
+from page_outputs import with_outputs
 from reference import write_reference
 
+os.environ.setdefault("MPLBACKEND", "Agg")
 SITE = Path(__file__).parent
 DOCS = SITE.parent
 ROOT = DOCS.parent
@@ -43,7 +45,13 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     assemble(SOURCE)
     copy_mathjax(SOURCE / "static" / "mathjax")
-    run_pages(sorted([SITE / "first_fit.md", *(SITE / "howto").glob("*.md")]))
+    for page in sorted([SOURCE / "first_fit.md", *(SOURCE / "howto").glob("*.md")]):
+        page.write_text(with_outputs(page.read_text("utf-8"), str(page)), "utf-8")
+    wrong = failures(modules_with_examples())
+    for text in wrong:
+        print(text, file=sys.stderr)
+    if wrong:
+        return 1
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
     done = subprocess.run([*command, str(SOURCE), str(BUILD / "html")], check=False)
     if done.returncode == 0:
@@ -106,21 +114,6 @@ def relinked(text: str, path: Path, pages: dict[Path, str]) -> str:
         return f"{words} (`{there.relative_to(ROOT)}`)" if there.exists() else words
 
     return LINK.sub(one, text)
-
-
-def run_pages(paths: list[Path]) -> None:
-    """Run the Python of pages as it stands, each page in an empty folder."""
-    for path in paths:
-        names: dict = {"__name__": "page"}
-        here = os.getcwd()
-        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            os.chdir(folder)
-            try:
-                for block in re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL):
-                    exec(compile(block, str(path), "exec"), names)
-            finally:
-                os.chdir(here)
 
 
 def write_inventories(source: Path) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 
+from cycler import cycler
+from matplotlib import rcParams
+
 import pasb
+from pasb.plots import style
 from pasb.sampling import progress
 
 project = "pasb"
@@ -62,8 +66,26 @@ def _say_less(gallery_conf: object, name: str) -> None:
     warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 
+def _one_look(gallery_conf: object, name: str) -> None:
+    """Pictures that an example draws itself look like those of pasb.plots."""
+    rcParams.update(
+        {
+            "axes.prop_cycle": cycler(color=style.COLOURS),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlelocation": "left",
+            "axes.edgecolor": style.SOFT,
+            "axes.labelsize": style.LABEL,
+            "axes.titlesize": style.LABEL,
+            "legend.frameon": False,
+            "xtick.labelsize": style.SMALL,
+            "ytick.labelsize": style.SMALL,
+        }
+    )
+
+
 sphinx_gallery_conf = {
-    "reset_modules": ("matplotlib", _say_less),
+    "reset_modules": ("matplotlib", _say_less, _one_look),
     "examples_dirs": "examples_gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": "/plot_",

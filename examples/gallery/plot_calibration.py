@@ -21,16 +21,16 @@ part = data.partition(0)
 X, y = part.X_train[:200], part.y_train[:200]  # few rows: that is where it matters
 models = {
     "pasb": StickLogisticClassifier(n_warmup=500, n_draws=500, random_state=1),
-    "logistic regression": make_pipeline(
+    "Logistic regression": make_pipeline(
         StandardScaler(), LogisticRegression(C=1e6, max_iter=5000)
     ),
-    "random forest": RandomForestClassifier(300, random_state=1),
-    "boosting": HistGradientBoostingClassifier(random_state=1),
+    "Random forest": RandomForestClassifier(300, random_state=1),
+    "Boosting": HistGradientBoostingClassifier(random_state=1),
 }
 fig, axes = plt.subplots(1, 4, figsize=(15, 4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X, y)
-    plots.reliability(model, part.X_test, part.y_test, ax=ax)
     loss = log_loss(part.y_test, model.predict_proba(part.X_test))
-    wrong = 1 - model.score(part.X_test, part.y_test)
-    ax.set_xlabel(f"{name}\nerror {wrong:.1%}, log loss {loss:.2f}")
+    title = f"{name}: log loss {loss:.2f}"
+    plots.reliability(model, part.X_test, part.y_test, title=title, ax=ax)
+    ax.set(xlim=(0.2, 1.015), ylim=(0, 1.03))  # one scale

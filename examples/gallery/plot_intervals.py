@@ -26,14 +26,16 @@ width = frame["p_opel_upper"] - frame["p_opel_lower"]
 fig, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 ax.scatter(mean, width, s=16, color="#0072B2", edgecolors="white", linewidths=0.5)
 between = np.flatnonzero((mean > 0.35) & (mean < 0.65))
-for row in (between[np.argmin(width.iloc[between])], between[np.argmax(width.iloc[between])]):
+narrowest, widest = between[np.argmin(width.iloc[between])], between[np.argmax(width.iloc[between])]
+for row, height in ((narrowest, 0.15), (widest, 0.95)):
+    ax.plot(mean[row], width[row], "o", color="#D55E00", markeredgecolor="white")
     ax.annotate(
         f"row {row + 1}: {frame['p_opel_lower'][row]:.2f} to {frame['p_opel_upper'][row]:.2f}",
         (mean[row], width[row]),
-        xytext=(0, 9),
-        textcoords="offset points",
+        xytext=(mean[row], height),
         ha="center",
+        va="center",
         fontsize=9,
-        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1},
+        arrowprops={"arrowstyle": "-", "color": "#D55E00", "shrinkB": 5},
     )
-ax.set(xlabel="P(opel)", ylabel="width of its 90% interval", ylim=(0, 1.0))
+ax.set(xlabel="P(opel)", ylabel="width of its 90% interval", ylim=(0, 1.05))

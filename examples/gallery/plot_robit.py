@@ -24,10 +24,9 @@ robit = StickRobitClassifier(df=1.0, **settings).fit(X, y)
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for ax, name, model in zip(
-    axes, ("logistic", "robit, 1 degree of freedom"), (logistic, robit), strict=True
+    axes, ("Logistic", "Robit, 1 degree of freedom"), (logistic, robit), strict=True
 ):
-    plots.probability_map(model, X, y, ax=ax)
-    ax.set_xlabel(name)
+    plots.probability_map(model, X, y, title=name, ax=ax)
 
 # %%
 # On clean rows from the same three groups the difference shows in the probabilities.

@@ -23,7 +23,7 @@ with warnings.catch_warnings():
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for ax, name, model in zip(
-    axes, ("one level, one layer", "two levels"), (plain, stacked), strict=True
+    axes, ("One level, one layer", "Two levels"), (plain, stacked), strict=True
 ):
-    plots.probability_map(model, data.X, data.y, ax=ax)
-    ax.set_xlabel(f"{name}: {1 - model.score(data.X, data.y):.1%} errors")
+    title = f"{name}: {1 - model.score(data.X, data.y):.1%} errors"
+    plots.probability_map(model, data.X, data.y, title=title, ax=ax)

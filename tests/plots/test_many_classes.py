@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from pasb import SoftplusClassifier, StickLogisticClassifier, datasets, plots
-from pasb.plots import style
+from pasb.plots import style, traces
 
 FEW = {"n_chains": 2, "n_warmup": 30, "n_draws": 30, "random_state": 1, "progress": False}
 
@@ -40,6 +42,18 @@ def many(request):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return StickLogisticClassifier(**FEW).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def case_of_four():
+    """Four classes with names of a usual length."""
+    rng = np.random.default_rng(5)
+    names = np.array(["abies grandis", "picea engelmannii", "pinus contorta", "tsuga mertensiana"])
+    category = np.arange(60) % 4
+    X = pd.DataFrame(rng.normal(size=(60, 2)) + category[:, None], columns=["u", "v"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return StickLogisticClassifier(**FEW).fit(X, names[category]), X, names[category]
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +160,61 @@ def test_experts_have_colours_of_their_own(softplus):
     assert "expert 1" in names
     assert not experts & set(style.palette(32))
     assert len(dashes) == 2
+
+
+def test_what_is_grey_is_said_where_there_are_rows(softplus):
+    model, X, y = softplus
+    assert "grey: classes behind" in words(plots.experts(model, X, y, resolution=8))
+    assert "grey" not in words(plots.experts(model, X, resolution=8))
+
+
+def test_coefficients_of_an_order_of_few_draws(many):
+    """Of 26 classes hardly two draws have the same order: intervals would be points."""
+    said = re.search(r"([\d,]+) of 60 draws have this order", words(plots.coefficients(many[0])))
+    assert said
+    assert int(said[1]) < 30
+
+
+def test_names_of_the_prior_picture_do_not_touch(many):
+    model, X, y = many
+    figure = plots.prior_predictive(model, X, y, n_draws=5)
+    figure.draw_without_rendering()
+    names = [text.get_window_extent() for text in figure.axes[1].get_yticklabels()]
+    assert all(upper.y0 > lower.y1 for upper, lower in pairwise(names))
+
+
+def test_what_is_left_out_is_said_once(many):
+    model, X, y = many
+    assert words(plots.predictive_check(model, X, y, "x1")).count("left out") == 1
+
+
+def test_every_column_of_a_check_has_its_values_below(case_of_four):
+    figure = plots.predictive_check(*case_of_four, by="u")
+    figure.draw_without_rendering()
+    lowest = [figure.axes[k] for k in (1, 2, 3)]  # of 3 columns; below two of them is nothing
+    assert all(ax.get_xlabel() == "u" for ax in lowest)
+    widths = [ax.get_position().width for ax in figure.axes[:4]]
+    assert min(widths) > 0.98 * max(widths)
+    assert all(ax.xaxis.get_tick_params()["labelbottom"] for ax in lowest)
+
+
+def test_panels_of_coefficients_keep_their_room(case_of_four):
+    """Whatever the labels: a line about all classes behind would push panels apart."""
+    figure = plots.coefficients(case_of_four[0])
+    figure.draw_without_rendering()
+    widths = [ax.get_position().width for ax in figure.axes]
+    assert min(widths) > 0.9 * max(widths)
+    boxes = [ax.get_tightbbox() for ax in figure.axes]
+    assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(boxes))
+    assert "against the 3 classes behind" in words(figure)
+
+
+def test_small_probabilities_have_no_exponent():
+    """It would cover the line below the title."""
+    ax = Figure().add_subplot()
+    traces._lines(ax, 1e-5 * np.random.default_rng(0).random((2, 9)))
+    ax.figure.draw_without_rendering()
+    assert not ax.yaxis.get_offset_text().get_text()
 
 
 def test_experts_needs_experts(many):

@@ -9,6 +9,7 @@ import warnings
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -35,8 +36,6 @@ def model(data):
 
 @pytest.fixture(autouse=True)
 def settings_stay():
-    from matplotlib import pyplot
-
     before = dict(matplotlib.rcParams)
     yield
     assert dict(matplotlib.rcParams) == before
@@ -122,9 +121,16 @@ def test_coefficients(model, tmp_path):
         offsets = [len(c.get_offsets()) for c in ax.collections if hasattr(c, "get_sizes")]
         assert sum(offsets) >= 2  # a point for each covariate
     assert {"sepal length", "petal length"} <= set(words(figure))
-    assert f"1. {model.order_[0]}" in words(figure)
+    assert f"Stick 1: {model.order_[0]}" in words(figure)
     drawn(figure, tmp_path)
     assert len(plots.coefficients(model, sticks=1, top=1).axes) == 1
+
+
+def test_coefficients_say_how_few_draws_have_the_order(model):
+    every = model.draws_.n_chains * model.draws_.n_draws
+    _, counts = model.fitted_.orders_by_frequency(model.fitted_.directions[0])
+    said = f"{counts[0]:,} of {every:,} draws have this order"
+    assert (said in " ".join(words(plots.coefficients(model)))) == (2 * counts[0] < every)
 
 
 def test_coefficients_agree_with_the_summary(model):
@@ -163,6 +169,25 @@ def test_sure_predictions_fall_into_the_last_bin():
     cal = Calibration.of(np.array([[1.0, 0.0]]), ["a"], np.array(["a", "b"]))
     assert cal.count[-1] == 1
     assert cal.error == 0
+
+
+def test_titles_name_models_side_by_side(model, data):
+    _, (left, right) = pyplot.subplots(1, 2)
+    plots.probability_map(model, *data, resolution=10, title="A map", ax=left)
+    plots.reliability(model, *data, title="Trust", ax=right)
+    assert left.get_title(loc="left") == "A map"
+    assert left.get_xlabel() == "sepal length"
+    assert right.child_axes[0].get_title(loc="left") == "Trust"
+
+
+def test_points_in_a_legend_can_be_seen(model, data):
+    many = data[0].sample(3000, replace=True, random_state=1)
+    points, colours = (
+        plots.probability_map(model, many, *y, resolution=10).get_legend().legend_handles
+        for y in ([data[1][many.index]], [])
+    )
+    for handle in (*points, *colours):
+        assert handle.get_sizes()[0] == pytest.approx(40)
 
 
 def test_pictures_go_where_they_are_told(model, data):

@@ -77,7 +77,8 @@ def prior_predictive(
     target = model.formula.split("~")[0].strip().strip("`") if y is None else None
     labels = np.asarray(y if target is None else X[target])  # type: ignore[index]
     classes = np.unique(labels)
-    figure, axes = canvas.panels(ax, figure, (1, 2), (8.4, 3.8))
+    size = 8.4, max(3.8, 1.2 + 0.2 * len(classes))
+    figure, axes = canvas.panels(ax, figure, (1, 2), size)
     left, right = axes.ravel()
     _sureness(left, p)
     _shares(right, p, classes, labels)

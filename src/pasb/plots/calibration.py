@@ -62,13 +62,14 @@ def reliability(
     *,
     n_bins: int = 10,
     availability: Any = None,
+    title: str = "Calibration",
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how often predictions were right against how sure they were.
 
     Points on the diagonal are calibrated; below it the model was too sure. Bars show
     90% Wilson intervals of the frequencies, and the strip on top how many rows each bin
-    holds; bins of a few rows are faint. The title gives the expected calibration error (ECE).
+    holds; bins of a few rows are faint. Below the title is the expected calibration error (ECE).
 
     Parameters
     ----------
@@ -82,6 +83,8 @@ def reliability(
         Bins of equal width.
     availability : array or data frame of shape (n_rows, n_classes), optional
         Which classes the rows can choose, for models that take it in `predict_proba`.
+    title : str, default="Calibration"
+        Of several pictures side by side, say, the name of the model.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -139,7 +142,7 @@ def reliability(
     strip.tick_params(left=False, labelleft=False, labelbottom=False, bottom=False)
     style.title(
         strip,
-        "Calibration",
+        title,
         f"expected calibration error {cal.error:.3f} on {int(cal.count.sum()):,} rows",
     )
     return ax

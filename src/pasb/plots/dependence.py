@@ -183,7 +183,7 @@ def _draw(
     estimate, lower, upper = lines
     if len(values) > 3 and not isinstance(values[0], str):
         ax.fill_between(values, lower, upper, color=colour, alpha=0.22, linewidth=0)
-        ax.plot(values, estimate, color=colour, linewidth=1.8, label=label)
+        ax.plot(values, estimate, color=colour, linewidth=1.8, label=style.in_legend(label))
         return
     at = np.arange(len(values)) + 0.12 * off
     ax.vlines(at, lower, upper, color=colour, linewidth=1.6)
@@ -195,7 +195,7 @@ def _draw(
         edgecolors=colour,
         marker=style.marker(place),
         zorder=3,
-        label=label,
+        label=style.in_legend(label),
     )
 
 

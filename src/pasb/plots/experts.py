@@ -101,7 +101,7 @@ def experts(
     n_sticks = min(sticks, len(order) - 1)
     size = 2.4 + 3.3 * n_sticks, 4.0
     figure, axes = canvas.panels(ax, figure, (1, n_sticks), size, sharex=True, sharey=True)
-    palette, labels = style.colours(len(order)), style.shortened(fitted.classes, 18)
+    palette, labels = style.colours(len(order)), style.shortened(fitted.classes, 16)
     for stick, own_ax in enumerate(axes[0]):
         category = int(order[stick])
         region = taken[category].reshape(resolution, resolution)
@@ -132,8 +132,9 @@ def experts(
             _rows(own_ax, fitted.classes, palette, points, np.asarray(y), order[stick:])
         style.tidy(own_ax)
         n = len(active)
-        text = f"{stick + 1}. {labels[category]}"
-        style.title(own_ax, text, f"{n} active expert{'s' if n != 1 else ''}")
+        others = "" if y is None else "; grey: classes behind"
+        detail = f"{n} active expert{'s' if n != 1 else ''}{others}"
+        style.title(own_ax, f"Stick {stick + 1}: {labels[category]}", detail)
     _dress(axes[0], names, points, len(order) - 1 - n_sticks)
     most = int((own["active"][0, order[:n_sticks]] > 0).sum(axis=1).max())
     _legend(axes[0, -1], most, own["coef"].shape[3])

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
+LONGEST = 30  # letters of the classes behind a stick: what a panel has room for
 _UNITS = {"standard": "standard deviation", "range": "half range", None: "unit"}
 
 
@@ -33,7 +34,8 @@ def coefficients(
     to covariates in the unit inside the model (with ``scale="standard"``, the standard
     deviation), so that their sizes can be compared. Coefficients whose wide interval excludes
     zero carry the colour of their class, the others are grey. All panels have one scale. What is
-    left out, sticks or covariates, is said below the last one.
+    left out, sticks or covariates, is said below the last one, and so is the number of draws that
+    have this order where it is less than half of them.
 
     Parameters
     ----------
@@ -82,9 +84,14 @@ def coefficients(
     _name_rows(axes[0, 0], subject.feature_names(), chosen)
     left = [(len(order) - 1 - n_sticks, "stick"), (values.shape[2] - len(chosen), "covariate")]
     words = [f"{n} more {name}{'s' if n > 1 else ''}" for n, name in left if n > 0]
-    if words:
+    notes = [f"{' and '.join(words)} left out"] if words else []
+    draws, direction = model.draws_, model.fitted_.directions[0]
+    every = len(draws.of_direction(direction)) * draws.n_draws
+    if 2 * len(values) < every:
+        notes.insert(0, f"{len(values):,} of {every:,} draws have this order")
+    if notes:
         last = axes[0, -1]
-        last.set_xlabel(f"{last.get_xlabel()}\n{' and '.join(words)} left out")
+        last.set_xlabel("\n".join([last.get_xlabel(), *notes]))
     use_fonts(*axes[0])
     return figure
 
@@ -125,10 +132,11 @@ def _stick(
 ) -> None:
     category = order[stick]
     _panel(ax, values, interval, style.colours(len(order))[category])
-    names, behind = style.shortened(model.classes_, 18), order[stick + 1 :]
-    few = len(behind) < 4
-    rest = " or ".join(names[k] for k in behind) if few else f"the {len(behind)} classes behind"
-    style.title(ax, f"{stick + 1}. {names[category]}", f"against {rest}")
+    names, behind = style.shortened(model.classes_, 16), order[stick + 1 :]
+    rest = " or ".join(names[k] for k in behind)
+    if len(rest) > LONGEST and len(behind) > 1:
+        rest = f"the {len(behind)} classes behind"
+    style.title(ax, f"Stick {stick + 1}: {names[category]}", f"against {rest}")
     unit = _UNITS.get(model.scale, "unit")
     ax.set_xlabel(f"log-odds per {unit}", fontsize=style.SMALL, color=style.INK)
 

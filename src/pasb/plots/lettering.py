@@ -2,11 +2,13 @@
 
 matplotlib draws an empty box for a letter that its font lacks, and warns. So labels get a list of
 fonts, the user's own first. A letter that none of them has is written as its code point, such as
-U+732B: not pretty, but it tells labels apart.
+U+732B: not pretty, but it tells labels apart. What stands between two dollars matplotlib takes for
+a formula, and refuses where it is none; in a label they are dollars.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +26,13 @@ FALLBACKS = (
 )
 
 
+DOLLAR = re.compile(r"(?<!\\)\$")  # one that is not escaped yet
+
+
 def readable(text: str) -> str:
-    """A label with code points in the place of letters that no font has."""
-    if text.isascii():
+    """A label with code points in the place of letters that no font has, and without formulas."""
+    text = DOLLAR.sub(r"\\$", text)
+    if text.isascii() and text.isprintable():
         return text
     fonts = [_font(name) for name in families()]
     return "".join(
@@ -73,4 +79,4 @@ def _font(family: str) -> Any:
 
 
 def _is_drawn(letter: str, fonts: list[Any]) -> bool:
-    return letter in "\n\t" or any(font.get_char_index(ord(letter)) for font in fonts)
+    return letter == "\n" or any(font.get_char_index(ord(letter)) for font in fonts)

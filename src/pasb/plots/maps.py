@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_INSIDE = 8  # classes up to which the legend is within the picture
+IN_LEGEND = 40.0  # size of its points, so that colours can be told apart
 
 
 def probability_map(
@@ -27,6 +28,7 @@ def probability_map(
     features: tuple[int | str, int | str] = (0, 1),
     resolution: int = 160,
     n_draws: int = 400,
+    title: str = "Class probabilities",
     ax: Axes | None = None,
 ) -> Axes:
     """Colour the plane of two covariates by predicted class and its probability.
@@ -49,6 +51,8 @@ def probability_map(
         Grid points along each side.
     n_draws : int, default=400
         Draws, evenly spaced, that the colours average over.
+    title : str, default="Class probabilities"
+        Of several maps side by side, say, the name of the model.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -101,7 +105,7 @@ def probability_map(
     others = others_in_words(points, names)
     ax.set_xlabel(first_name + others, fontsize=style.LABEL, color=style.INK)
     ax.set_ylabel(second_name, fontsize=style.LABEL, color=style.INK)
-    style.title(ax, "Class probabilities", "colour: predicted class, the stronger the surer")
+    style.title(ax, title, "colour: predicted class, the stronger the surer")
     use_fonts(ax)
     return ax
 
@@ -159,22 +163,24 @@ def _points(
             color=palette[category],
             edgecolors="white",
             linewidths=0.6 if size > 12 else 0.3,
-            label=label,
+            label=style.in_legend(label),
             zorder=3,
         )
-    _legend(ax, labels)
+    _legend(ax, labels, size)
 
 
 def _patches(ax: Axes, labels: list[str], palette: list[Any], shown: NDArray[np.int64]) -> None:
     """Say which colour is which class where there are no points to do so."""
     for category in shown:
-        ax.scatter([], [], s=40, marker="s", color=palette[category], label=labels[category])
-    _legend(ax, [labels[category] for category in shown])
+        label = style.in_legend(labels[category])
+        ax.scatter([], [], s=IN_LEGEND, marker="s", color=palette[category], label=label)
+    _legend(ax, [labels[category] for category in shown], IN_LEGEND)
 
 
-def _legend(ax: Axes, labels: list[str]) -> None:
-    """Within the picture for a few classes, beside it for many."""
+def _legend(ax: Axes, labels: list[str], size: float) -> None:
+    """Within the picture for a few classes, beside it for many; points large enough to see."""
     look: dict[str, Any] = {"fontsize": style.SMALL, "handletextpad": 0.3, "borderpad": 0.5}
+    look["markerscale"] = (IN_LEGEND / size) ** 0.5
     if len(labels) <= MOST_INSIDE:
         ax.legend(loc="best", frameon=True, framealpha=0.9, edgecolor=style.FAINT, **look)
     else:

@@ -165,8 +165,8 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
             fontsize=style.SMALL,
             color=style.INK,
         )
-    labels = [readable(line) for line in fitted.order_lines(orders[:n_shown], LONGEST_LINE)]
-    ax.set_yticks(range(n_shown), labels)
+    lines = fitted.order_lines(orders[:n_shown], LONGEST_LINE)
+    ax.set_yticks(range(n_shown), [readable(style.one_line(line)) for line in lines])
     ax.set_ylim(max(n_shown, 5) - 0.4, -0.6)
     ax.set_xlim(0, max(0.25, float(shares[0])) * 1.5)
     style.tidy(ax)
@@ -174,7 +174,8 @@ def order_bars(model: Any, ax: Axes, top: int = 8, direction: Direction | None =
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0, labelbottom=False)
     rest = len(orders) - n_shown
-    detail = "first stick to last; share of all draws"
+    tied = ", / is a tie" if fitted.last_two_tie else ""
+    detail = f"first stick to last{tied}; share of draws"
     if rest:
         detail += f"; {rest} more with {shares[n_shown:].sum():.0%}"
     style.title(ax, _titled("The most probable orders", model, direction), detail)

@@ -111,15 +111,19 @@ def predictive_check(
     figure, axes = canvas.panels(ax, figure, shape, size, sharex=True, sharey=True)
     for unused in axes.ravel()[len(chosen) :]:
         unused.set_visible(False)
-    for own, k in zip(axes.ravel(), chosen, strict=False):
+    for place, (own, k) in enumerate(zip(axes.ravel(), chosen, strict=False)):
         drawn = np.stack([(made[:, b] == k).mean(axis=1) for b in bins], axis=1)
         observed = np.array([(truth[b] == k).mean() for b in bins])
         _bars(own, np.array(middle), drawn, observed, palette[k], int(k), tails)
-        style.title(own, names[k])
+        detail = f"bars: model, {interval:.0%}; points: observed"  # as long as a panel is wide
+        style.title(own, names[k], detail if place == 0 else " ")
     left_out = len(classes) - len(chosen)
-    more = f"\n{left_out} rarer classes left out" if left_out else ""
-    for own in axes[-1]:
-        own.set_xlabel(style.pretty([by])[0] + more, fontsize=style.LABEL, color=style.INK)
+    for column in axes.T:
+        lowest = [own for own in column if own.get_visible()][-1]
+        last = left_out and lowest is axes[-1, -1]
+        more = f"\n{left_out} rarer classes left out" if last else ""
+        lowest.set_xlabel(style.pretty([by])[0] + more, fontsize=style.LABEL, color=style.INK)
+        lowest.tick_params(labelbottom=True)
     for own in axes[:, 0]:
         own.set_ylabel("share of rows", fontsize=style.LABEL, color=style.INK)
     use_fonts(*axes.ravel())

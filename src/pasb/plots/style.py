@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -140,16 +141,33 @@ def shade(colour: str) -> LinearSegmentedColormap:
 def shortened(labels: Iterable[object], most: int = 22) -> list[str]:
     """Labels of one picture, at most `most` characters long, in letters that can be drawn.
 
-    They stay distinct only among themselves, so give all that the picture shows.
+    They stay distinct only among themselves, so give all that the picture shows. Each stays on one
+    line.
     """
-    return [readable(text) for text in short_labels(labels, most)]
+    own = [str(label) for label in labels]
+    return [readable(text) for text in short_labels(_if_distinct(own, map(one_line, own)), most)]
 
 
 def pretty(names: Iterable[object], most: int = 30) -> list[str]:
     """Column names as one reads them: underscores become spaces, where names stay distinct."""
     own = [str(name) for name in names]
-    spaced = [name.replace("_", " ") for name in own]
-    return shortened(spaced if len(set(spaced)) == len(set(own)) else own, most)
+    return shortened(_if_distinct(own, (name.replace("_", " ").strip() for name in own)), most)
+
+
+def one_line(text: str) -> str:
+    """A label with spaces in the place of line breaks and tabs."""
+    return re.sub(r"[^\S ]+", " ", text)
+
+
+def _if_distinct(own: list[str], nicer: Iterable[str]) -> list[str]:
+    """Nicer labels, unless some would look the same that were different."""
+    found = list(nicer)
+    return found if len(set(found)) == len(set(own)) else own
+
+
+def in_legend(label: str) -> str:
+    """A label that matplotlib shows: it leaves out those that begin with an underscore."""
+    return f" {label}" if label.startswith("_") else label
 
 
 def legend_beside(labels: Sequence[str]) -> tuple[int, float]:

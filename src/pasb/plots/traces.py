@@ -127,6 +127,7 @@ def _lines(ax: Axes, values: NDArray[np.float64]) -> None:
             label=f"chain {chain + 1}",
         )
     ax.set_xlim(1, max(n_draws, 2))
+    ax.ticklabel_format(axis="y", style="plain", useOffset=False)  # an exponent covers the detail
     style.tidy(ax, grid="y")
 
 

@@ -20,6 +20,7 @@ from pasb.report.markup import (
 from pasb.report.prior_facts import prior_lines
 
 MOST_SHADED = 12  # classes up to which the table of precedence is shown
+ONE_LINE = 24  # letters of a change that is not broken into lines
 
 
 def _joined(*parts: str) -> Html:
@@ -162,10 +163,13 @@ def effect_section(facts: dict[str, Any], classes: list[str]) -> Html:
     rows = []
     called = labels(term["term"] for term in terms)
     for covariate, term in zip(called, terms, strict=True):
+        change = term["change"]
+        if len(change) <= ONE_LINE:
+            change = change.replace(" ", "\N{NO-BREAK SPACE}")
         for c, name in enumerate(labels(classes)):
             low, high, mid = (term[key][c] for key in ("lower", "upper", "estimate"))
             cells = [f"{mid:+.3f}", f"{low:+.3f} to {high:+.3f}"]
-            rows.append([covariate, term["change"], name, *cells])
+            rows.append([covariate, change, name, *cells])
     left = len(classes) - pictures.MOST_PANELS
     note = f" {left} classes that change least are in the table only." if left > 0 else ""
     lead = (
