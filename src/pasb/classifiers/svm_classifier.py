@@ -24,7 +24,7 @@ from pasb.classifiers.settings import (
 )
 from pasb.classifiers.stick_classifier import StickClassifier
 from pasb.classifiers.svm_width import chosen_width
-from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
+from pasb.covariates.kernel_columns import check_kernel_room, choose_landmarks, kernel_columns
 from pasb.covariates.kernel_width import Score
 from pasb.covariates.scaling import Scaling
 from pasb.engines import EngineName
@@ -290,6 +290,7 @@ class StickSVMClassifier(StickClassifier):
             inner = self._scaling.with_constant(table[used])[:, 1:]
             chosen = choose_landmarks(inner, categories[used], self.n_bases, self._run_seed())
             self.bases_, self._landmarks = used[chosen], inner[chosen]
+            check_kernel_room(len(table), len(chosen))
         return self._columns(table)
 
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.binary.support_vector import SupportVector
 from pasb.classifiers.stick_classifier import StickClassifier
-from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
+from pasb.covariates.kernel_width import (
+    GRID,
+    MOST_BASES,
+    MOST_ROWS,
+    SWEEPS,
+    Score,
+    cross_validate,
+    n_tried,
+)
+from pasb.engines.cost import FitCost
+from pasb.engines.sweep_cost import Size
 from pasb.numerics.helpers import cores, one_blas_thread
 from pasb.sampling.progress import phase
 
@@ -46,10 +57,18 @@ def chosen_width(
         out[:, short.classes_] = short.predict_proba(table[test])
         return out
 
+    n_threads = cores(asked["n_jobs"])
+    n_train = min(int((weights > 0).sum()), MOST_ROWS) * (asked["cv_folds"] - 1)
+    n_train //= asked["cv_folds"]
+    size = Size(n_train, min(bases, n_train) + 1, n_classes)
+    binary = model._binary_model()
+    assert isinstance(binary, SupportVector)
+    n_widths, n_folds = n_tried(len(set(widths))), asked["cv_folds"]
+    FitCost.of_widths(binary, size, n_widths, n_folds, 2 * SWEEPS, n_threads).tell()
     phase("choosing the width")
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of chains that are short on purpose
         scores = cross_validate(
-            fit, categories, weights, widths, asked["cv_folds"], seed, cores(asked["n_jobs"])
+            fit, categories, weights, widths, asked["cv_folds"], seed, n_threads
         )
     return (min(scores).width if scores else 1 / max(1, table.shape[1])), scores

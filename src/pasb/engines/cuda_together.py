@@ -141,8 +141,8 @@ def draw_together(
 ):
     """The coefficients of the chosen columns at once; a group takes a pair.
 
-    `purpose` is that of the stream. Where Cholesky fails the coefficients stay as they are; `failed`
-    says so, and the guard with the number `guard` counts it.
+    `purpose` is that of the stream. Where Cholesky fails the coefficients stay as they are;
+    `failed` says so, and the guard with the number `guard` counts it.
     """
     pair, i0, step = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x
     slot, n = slots[pair], n_chosen[pair]
