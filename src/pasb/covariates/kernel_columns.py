@@ -54,11 +54,12 @@ def check_kernel_room(n_rows: int, n_landmarks: int) -> None:
     """Refuse a kernel that is larger than a table may be; there are two copies for a moment."""
     needed = 8 * n_rows * (n_landmarks + 1)
     if needed > 2**24 and needed > (limit := memory_limit()):
+        most = limit // (8 * n_rows) - 1
         raise ValueError(
             f"a kernel with {n_landmarks:,} bases on {n_rows:,} rows takes {in_words(needed)}, "
             f"more than the limit of {in_words(limit)} (half of the memory that is free; "
-            f"{VARIABLE} sets another, in GiB). Pass n_bases of at most {limit // (8 * n_rows) - 1:,}, a "
-            "random choice of rows to put bases on."
+            f"{VARIABLE} sets another, in GiB). Pass n_bases of at most {most:,}, a random choice "
+            "of rows to put bases on."
         )
 
 
