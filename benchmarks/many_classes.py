@@ -19,7 +19,7 @@ import numpy as np
 from pasb import StickLogisticClassifier
 from pasb.binary import Logistic
 from pasb.binary.binary_model import Keys
-from pasb.classifiers.stick_classifier import MOST_SWAPS
+from pasb.classifiers.settings import usual_swaps
 from pasb.numerics.helpers import one_blas_thread
 from pasb.numerics.rows import Rows
 from pasb.sampling.problem import Problem
@@ -40,7 +40,7 @@ def table(n_rows: int, n_columns: int, n_classes: int):
 def seconds_of_a_sweep(n_rows: int, n_columns: int, n_classes: int) -> float:
     X, y = table(n_rows, n_columns, n_classes)
     X = np.column_stack([np.ones(n_rows), X])
-    n_swaps = max(100, min(2 * n_classes**2, MOST_SWAPS * n_classes))
+    n_swaps = usual_swaps(n_classes)
     rows = Rows.of(X, y, n_classes)
     sweeper = Sweeper(Problem(rows, Logistic(), n_swaps=n_swaps, swaps_only=True))
     state = sweeper.start(Keys(0, 0, 0))

@@ -1,6 +1,6 @@
 """What fits are told to take beforehand, beside what they take.
 
-    python benchmarks/sweep_cost.py --models logistic robit softplus
+    python benchmarks/sweep_cost.py --models logistic robit softplus svm
     python benchmarks/sweep_cost.py --models softplus --engine blocks
 
 Tables of several sizes; one chain of each direction, one thread. Processor time, so that other work
@@ -23,6 +23,7 @@ KINDS = {
     "logistic": pasb.StickLogisticClassifier,
     "robit": pasb.StickRobitClassifier,
     "softplus": pasb.SoftplusClassifier,
+    "svm": pasb.StickSVMClassifier,
 }
 SIZES = {  # rows, columns, classes, settings
     "linear": [
@@ -32,6 +33,13 @@ SIZES = {  # rows, columns, classes, settings
         (80_000, 20, 5, {}),
         (20_000, 20, 12, {}),
     ],
+    "svm": [
+        (500, 4, 3, {"width": 0.5}),
+        (1500, 4, 3, {"width": 0.5}),
+        (1500, 4, 6, {"width": 0.5}),
+        (1500, 4, 3, {"width": 0.5, "n_bases": 300}),
+        (1500, 40, 3, {"kernel": "linear", "inclusion": None}),
+    ],
     "softplus": [
         (10_000, 10, 3, {"n_experts": 3, "n_layers": 2}),
         (10_000, 10, 3, {}),
@@ -40,7 +48,7 @@ SIZES = {  # rows, columns, classes, settings
         (30_000, 10, 3, {}),
     ],
 }
-LENGTHS = {"linear": (100, 300), "softplus": (20, 20)}
+LENGTHS = {"linear": (100, 300), "softplus": (20, 20), "svm": (50, 50)}
 
 
 def table(n_rows: int, n_columns: int, n_classes: int):
@@ -60,7 +68,7 @@ def main() -> None:
     warnings.simplefilter("ignore", pasb.ConvergenceWarning)
     print("model, rows x columns, classes, settings: told, taken, ratio")
     for name in arguments.models:
-        group = "softplus" if name == "softplus" else "linear"
+        group = name if name in SIZES else "linear"
         n_warmup, n_draws = LENGTHS[group]
         settings = {"n_chains": 1, "n_jobs": 1, "random_state": 0, "progress": False}
         settings |= {"n_warmup": n_warmup, "n_draws": n_draws, "engine": arguments.engine}

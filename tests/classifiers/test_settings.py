@@ -28,7 +28,7 @@ GROUPS = {
 CLASSIFIERS = list(GROUPS)
 # settings of the same name that mean something else there: of another prior, of another engine
 OTHER_MEANING = {
-    pasb.StickSVMClassifier: set(PRIOR),
+    pasb.StickSVMClassifier: {*PRIOR, *PARTED},
     pasb.SoftplusClassifier: {*PRIOR, *PARTED},
     pasb.StackedSoftplusClassifier: {*PRIOR, *PARTED},
     StickChoiceClassifier: set(NAMED_PRIORS),

@@ -121,7 +121,7 @@ def test_a_cluster_by_its_address(run):
         ("table.parquet", ["--drop", "d"], "'d'"),
         ("table.parquet", ["--model", "stacked"], "must be a str among"),
         (".", ["--test", "0.3", "--engine", "cpu"], "several files are read in blocks"),
-        (".", ["--model", "svm"], "--engine does not belong to --model svm"),
+        (".", ["--model", "svm"], "must be a str among"),
         ("none/*.parquet", [], "no Parquet file"),
         ("table.parquet", ["--engine", "gpu"], "the address of a Dask scheduler"),
         ("table.parquet", ["--engine", "dask"], "DASK_SCHEDULER_ADDRESS"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pasb
-from pasb.binary import Logistic, Robit, Softplus
+from pasb.binary import Logistic, Robit, Softplus, SupportVector
 from pasb.covariates.parts import PieceRange, cut
 from pasb.engines.cluster_room import WITHOUT_ROWS, WorkerRoom, check_cluster, size_in_files
 from pasb.engines.cost import CELL, FitCost, RunCost, products_of_sweeps
@@ -106,7 +106,11 @@ def problems(model, n_rows=400, **settings):
 
 def test_the_cost_of_rows_in_memory():
     schedule = Schedule(n_warmup=100, n_draws=50, thin=2, seed=0)
-    for model in (Logistic(), Robit(), Softplus(n_experts=2, n_layers=1, moves="mixed")):
+    softplus, kernel = (
+        Softplus(n_experts=2, n_layers=1, moves="mixed"),
+        SupportVector(inclusion=0.5),
+    )
+    for model in (Logistic(), Robit(), softplus, kernel, SupportVector()):
         one = FitCost.in_memory(problems(model), schedule, 1)
         two = FitCost.in_memory(problems(model, n_rows=800), schedule, 2)
         assert one.words().startswith("400 rows x 2 columns, 3 classes, roughly: ")
@@ -120,6 +124,27 @@ def test_the_cost_of_rows_in_memory():
     for settings in ({"scheme": "paper"}, {"augmented": True}):
         assert FitCost.in_memory(problems(Logistic(), **settings), schedule, 1) is None
     assert FitCost.in_memory(problems(Softplus(moves="gibbs")), schedule, 1) is None
+
+
+def test_the_cost_of_choosing_a_width(monkeypatch):
+    told = []
+    monkeypatch.setattr(FitCost, "tell", lambda self: told.append(self))
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 3
+    short = {"n_warmup": 2, "n_draws": 10, "n_chains": 1, "n_jobs": 1, "random_state": 0}
+    with pytest.warns(pasb.ConvergenceWarning):
+        pasb.StickSVMClassifier(cv_widths=[0.1, 1.0], **short).fit(X, y)
+    first, last = told[0], told[-1]
+    assert first.words().startswith("40 rows x 40 columns, 3 classes, roughly: choosing the width")
+    assert last.words().startswith("60 rows x 60 columns, 3 classes, roughly: search of orders")
+    assert first.width > 0 == last.width
+
+
+def test_a_kernel_that_memory_does_not_hold(monkeypatch):
+    monkeypatch.setenv("PASB_MEMORY", "0.01")
+    X, y = np.random.default_rng(0).normal(size=(2000, 2)), np.arange(2000) % 3
+    words = "2,000 bases on 2,000 rows takes .* Pass n_bases of at most 670, a random choice"
+    with pytest.raises(ValueError, match=words):
+        pasb.StickSVMClassifier(width=0.5).fit(X, y)
 
 
 def test_long_fits_in_memory_say_so(capsys, monkeypatch):

@@ -23,6 +23,9 @@ pytest.importorskip("pyarrow", reason="the extra pasb[files] is not installed")
 
 pytestmark = pytest.mark.filterwarnings("ignore::pasb.ConvergenceWarning")
 LOCAL = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+# a local cluster gives up a worker that is gone 15 s after it died, also where it has come back and
+# died once more in between
+SETTINGS = {"distributed.comm.retry.count": 2, "distributed.deploy.lost-worker-timeout": "1 hour"}
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +48,7 @@ def folder(tmp_path_factory):
 @contextmanager
 def client_of_two():
     with (
-        dask.config.set({"distributed.comm.retry.count": 2}),
+        dask.config.set(SETTINGS),
         distributed.LocalCluster(**LOCAL) as local,
         distributed.Client(local, set_as_default=False) as one,
     ):

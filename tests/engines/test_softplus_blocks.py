@@ -143,9 +143,8 @@ def test_what_cannot_be_done_is_refused(table):
     weights[499] = 0.5
     with pytest.raises(ValueError, match="sample_weight must be 0 or 1"):
         model().fit(X, y, weights)
-    for engine in (RowBlocks(device="cuda"), "cuda"):
-        with pytest.raises(EngineError, match="a GPU takes no blocks of rows of softplus models"):
-            model(engine).fit("rows/*.parquet" if engine == "cuda" else X, y)
+    with pytest.raises(EngineError, match="softplus models use one GPU, not those of workers"):
+        model(RowBlocks(client=object(), device="cuda")).fit(X, y)
     for engine in ("gpu", 3, None):
         with pytest.raises(ValueError, match="engine must be"):
             model(engine).fit(X, y)

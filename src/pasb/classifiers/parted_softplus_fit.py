@@ -27,11 +27,12 @@ class PartedSoftplusFit(PartedFit):
         self, X: Any, y: Any, sample_weight: Any = None, availability: Any = None
     ) -> tuple[list[Problem], Schedule]:
         whole = isinstance(self.engine, str) and self.engine == "cuda" and not is_elsewhere(X)
-        if self._leaves_rows and not whole and RowBlocks.of(self.engine).device == "cuda":
-            raise EngineError(
-                "a GPU takes no blocks of rows of softplus models: use engine='cuda' with an array "
-                "in memory, or engine='blocks'"
-            )
+        if self._leaves_rows and not whole:
+            blocks = RowBlocks.of(self.engine)
+            if blocks.device == "cuda" and blocks.client is not None:
+                raise EngineError(
+                    "softplus models use one GPU, not those of workers: leave out client, or device"
+                )
         if whole:
             array_module()  # complains if there is no GPU
         return super()._prepare(X, y, sample_weight, availability)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -24,13 +23,14 @@ from pasb.classifiers.settings import (
     constraints,
 )
 from pasb.classifiers.stick_classifier import StickClassifier
-from pasb.covariates.kernel_columns import choose_landmarks, kernel_columns
-from pasb.covariates.kernel_width import GRID, MOST_BASES, SWEEPS, Score, cross_validate
+from pasb.classifiers.svm_width import chosen_width
+from pasb.covariates.kernel_columns import check_kernel_room, choose_landmarks, kernel_columns
+from pasb.covariates.kernel_width import Score
 from pasb.covariates.scaling import Scaling
-from pasb.numerics.helpers import cores, one_blas_thread
+from pasb.engines import EngineName
+from pasb.engines.device import array_module
 from pasb.numerics.lazy_rows import Table
 from pasb.sampling.problem import Scheme
-from pasb.sampling.progress import phase
 
 _NUMBERS_AT_ONCE = 2**24  # of kernel columns in a prediction, 128 MB
 
@@ -71,6 +71,10 @@ class StickSVMClassifier(StickClassifier):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, which multiply `sample_weight`; classes that a dictionary does
         not name have weight 1. "balanced" gives all classes the same total weight.
+    engine : {"cpu", "cuda"}, default="cpu"
+        Where chains run: in threads, or all as one batch on an NVIDIA GPU, which needs the extra
+        ``pasb[cuda]``. From the same seed the draws agree until rounding separates the chains. The
+        width is chosen by threads.
     n_chains : int, default=2
         Chains, each started from random coefficients (with two directions, this many of each).
     n_warmup : "auto" or int, default="auto"
@@ -188,6 +192,7 @@ class StickSVMClassifier(StickClassifier):
         precision_rate=[POSITIVE],
         cv_widths=["array-like", None],
         cv_folds=[Interval(Integral, 2, None, closed="left")],
+        engine=[StrOptions({"cpu", "cuda"})],
     )
 
     def __init__(
@@ -203,6 +208,7 @@ class StickSVMClassifier(StickClassifier):
         cv_widths: Sequence[float] | None = None,
         cv_folds: int = 3,
         class_weight: Mapping | str | None = None,
+        engine: EngineName = "cpu",
         n_chains: int = 2,
         n_warmup: int | str = "auto",
         n_draws: int | str = "auto",
@@ -230,6 +236,7 @@ class StickSVMClassifier(StickClassifier):
         self.cv_widths = cv_widths
         self.cv_folds = cv_folds
         self.class_weight = class_weight
+        self.engine = engine
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
@@ -246,6 +253,15 @@ class StickSVMClassifier(StickClassifier):
         self.progress = progress
         self.checkpoint = checkpoint
         self.callbacks = callbacks
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.engine == "cuda" and self.scheme == "paper":
+            raise ValueError("scheme='paper' needs engine='cpu'")
+
+    @property
+    def _engine(self) -> EngineName:  # type: ignore[override]
+        return self.engine
 
     def _usual_lengths(self) -> tuple[int, int]:
         return 500, 500
@@ -264,46 +280,18 @@ class StickSVMClassifier(StickClassifier):
         categories: NDArray[np.int64],
         weights: NDArray[np.float64],
     ) -> NDArray[np.float64]:
+        if self.engine == "cuda":
+            array_module()  # complains before anything takes time
         self._scaling = Scaling.of(table, weights, self.scale)
         self._scores: list[Score] = []
         if self.kernel == "rbf":
-            self.width_ = self._chosen_width(table, categories, weights)
+            self.width_, self._scores = chosen_width(self, table, categories, weights)
             used = np.flatnonzero(weights > 0)
             inner = self._scaling.with_constant(table[used])[:, 1:]
             chosen = choose_landmarks(inner, categories[used], self.n_bases, self._run_seed())
             self.bases_, self._landmarks = used[chosen], inner[chosen]
+            check_kernel_room(len(table), len(chosen))
         return self._columns(table)
-
-    def _chosen_width(self, table, categories, weights) -> float:
-        if self.width != "cv":
-            return float(self.width)
-        widths = GRID if self.cv_widths is None else [float(width) for width in self.cv_widths]
-        if not widths or not all(0 < width < np.inf for width in widths):
-            raise ValueError(f"cv_widths must hold positive numbers, not {self.cv_widths!r}")
-        bases = MOST_BASES if self.n_bases is None else min(self.n_bases, MOST_BASES)
-        seed = self._run_seed()
-        settings = {
-            **self.get_params(deep=False),
-            **{"n_bases": bases, "n_chains": 1, "n_warmup": SWEEPS, "n_draws": SWEEPS, "thin": 1},
-            **{"order": "infer", "n_jobs": 1, "random_state": seed, "progress": False},
-            **{"checkpoint": None, "callbacks": None, "until": None, "max_seconds": None},
-            "class_weight": None,  # among the weights already
-        }
-
-        def fit(width, train, test):
-            model = type(self)(**{**settings, "width": width})
-            model.fit(table[train], categories[train], weights[train])
-            out = np.zeros((len(test), len(self.classes_)))
-            out[:, model.classes_] = model.predict_proba(table[test])
-            return out
-
-        phase("choosing the width")
-        with one_blas_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of chains that are short on purpose
-            self._scores = cross_validate(
-                fit, categories, weights, widths, self.cv_folds, seed, cores(self.n_jobs)
-            )
-        return min(self._scores).width if self._scores else 1 / max(1, table.shape[1])
 
     def _columns(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         scaled = self._scaling.with_constant(table)

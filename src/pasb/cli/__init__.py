@@ -107,7 +107,7 @@ def fit(
     engine: Annotated[
         str | None,
         typer.Option(
-            help="cpu; cuda for an NVIDIA GPU (not svm); blocks for Parquet larger than memory "
+            help="cpu; cuda for an NVIDIA GPU; blocks for Parquet larger than memory "
             "(not svm, stacked), the default there; dask, or the address of its scheduler."
         ),
     ] = None,

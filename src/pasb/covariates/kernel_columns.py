@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.free_memory import VARIABLE, in_words, memory_limit
 from pasb.numerics.compiled import elementwise
 from pasb.numerics.vector import vector_exp
 
@@ -47,6 +48,19 @@ def _fill(X, landmarks, width, out):
         for j in range(n):
             value = vector_exp(max(-width * squares[j], -700.0))
             row[j + 1] = value if value > NEGLIGIBLE else 0.0
+
+
+def check_kernel_room(n_rows: int, n_landmarks: int) -> None:
+    """Refuse a kernel that is larger than a table may be; there are two copies for a moment."""
+    needed = 8 * n_rows * (n_landmarks + 1)
+    if needed > 2**24 and needed > (limit := memory_limit()):
+        most = limit // (8 * n_rows) - 1
+        raise ValueError(
+            f"a kernel with {n_landmarks:,} bases on {n_rows:,} rows takes {in_words(needed)}, "
+            f"more than the limit of {in_words(limit)} (half of the memory that is free; "
+            f"{VARIABLE} sets another, in GiB). Pass n_bases of at most {most:,}, a random choice "
+            "of rows to put bases on."
+        )
 
 
 def choose_landmarks(

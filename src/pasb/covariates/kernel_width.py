@@ -18,6 +18,7 @@ GRID = tuple(2.0**k for k in range(-10, 11))
 MOST_ROWS = 1500
 MOST_BASES = 1000
 SWEEPS = 25  # of warm-up, and as many draws
+EVERY = 3  # widths, of those that are tried first
 
 # Takes a width, training rows and test rows; gives the probabilities of the test rows.
 Fit = Callable[[float, NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]]
@@ -51,6 +52,18 @@ def folds_of(
         for train, test in splits
         if len(test) and len(np.unique(categories[train])) > 1
     ]
+
+
+def n_tried(n_widths: int) -> int:
+    """How many of so many widths are tried, at most.
+
+    Examples
+    --------
+    >>> n_tried(21), n_tried(2)
+    (12, 2)
+    """
+    first = {*range(0, n_widths, EVERY), n_widths - 1}
+    return min(n_widths, len(first) + 2 * (EVERY - 1))
 
 
 def cross_validate(
@@ -94,7 +107,7 @@ def cross_validate(
             new = sorted(wanted - scores.keys())
             scores.update(zip(new, pool.map(score, new), strict=True))
 
-        add({*range(0, len(widths), 3), len(widths) - 1})
+        add({*range(0, len(widths), EVERY), len(widths) - 1})
         best = min(scores, key=lambda k: scores[k])
-        add(set(range(max(0, best - 2), min(len(widths), best + 3))))
+        add(set(range(max(0, best - EVERY + 1), min(len(widths), best + EVERY))))
     return [scores[k] for k in sorted(scores)]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from pasb.binary.binary_model import BinaryModel
 from pasb.binary.row_requests import LOGS
 from pasb.binary.softplus import Softplus
+from pasb.binary.support_vector import SupportVector
 from pasb.covariates.free_memory import in_words
 from pasb.engines.sweep_cost import (
     PRODUCT,
@@ -23,6 +24,7 @@ from pasb.engines.sweep_cost import (
     newton_seconds,
     search_seconds,
     softplus_seconds,
+    support_vector_seconds,
     sweep_in_memory,
 )
 from pasb.engines.threads import ThreadEngine
@@ -88,8 +90,8 @@ class FitCost(NamedTuple):
     ----------
     size : str
         Rows and columns in words.
-    looking, blocks, search, approximations, sampling : float
-        Without classes only the first two are known.
+    looking, blocks, width, search, approximations, sampling : float
+        Without classes only the first two are known. The width is that of a kernel.
     n_bytes : int
     longest : int
         How many times as long it samples at most, if draws are not good enough.
@@ -103,6 +105,23 @@ class FitCost(NamedTuple):
     approximations: float = 0.0
     sampling: float = 0.0
     longest: int = 1
+    width: float = 0.0
+
+    @classmethod
+    def of_widths(
+        cls,
+        model: SupportVector,
+        size: Size,
+        n_widths: int,
+        n_folds: int,
+        n_sweeps: int,
+        n_cores: int,
+    ) -> FitCost:
+        """That of choosing the width of a kernel by short fits to tables of this size."""
+        each = n_folds * (
+            n_sweeps * support_vector_seconds(model, size) + search_seconds(model, size)
+        )
+        return cls(_in_words(size), 0.0, 0.0, 0, width=n_widths * each / min(n_widths, n_cores))
 
     @classmethod
     def in_memory(
@@ -118,7 +137,7 @@ class FitCost(NamedTuple):
         apart = {id(problem): problem for problem in problems if problem.searches}.values()
         n_sweeps = schedule.n_warmup + schedule.n_draws * schedule.thin
         return cls(
-            f"{size.n_rows:,} rows x {size.n_columns - 1:,} columns, {size.n_classes:,} classes",
+            _in_words(size),
             looking=0.0,
             blocks=0.0,
             n_bytes=0,
@@ -163,7 +182,8 @@ class FitCost(NamedTuple):
     @property
     def seconds(self) -> float:
         """Of all phases."""
-        return self.looking + self.blocks + self.search + self.approximations + self.sampling
+        before = self.looking + self.blocks + self.width + self.search + self.approximations
+        return before + self.sampling
 
     def tell(self) -> None:
         """Say it where progress is shown; by default of long fits alone."""
@@ -176,6 +196,7 @@ class FitCost(NamedTuple):
         phases = {
             "looking at the rows": self.looking,
             f"blocks ({in_words(self.n_bytes)})": self.blocks,
+            "choosing the width": self.width,
             "search of orders": self.search,
             "approximations": self.approximations,
             "sampling": self.sampling,
@@ -183,6 +204,10 @@ class FitCost(NamedTuple):
         told = [f"{name} {duration(seconds)}" for name, seconds in phases.items() if seconds > 0]
         more = f", up to {self.longest} times as long if needed" if self.longest > 1 else ""
         return f"{self.size}, roughly: {', '.join(told)}{more}"
+
+
+def _in_words(size: Size) -> str:
+    return f"{size.n_rows:,} rows x {size.n_columns - 1:,} columns, {size.n_classes:,} classes"
 
 
 def tell_in_memory(problems: Sequence[Problem], schedule: Schedule, engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Softplus chains as one batch on a GPU, rows and state resident there.
+"""Chains of softplus sticks or support vector machines as one batch on a GPU, rows there too.
 
 All chains are one team. The host keeps what is kept of the draws; all other parameters come from
 the device when a checkpoint is written and at the end.
@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 from pasb.binary.binary_model import BinarySampler
 from pasb.binary.softplus import Softplus
 from pasb.binary.softplus_sampler import SoftplusSampler
+from pasb.binary.support_vector import SupportVector
 from pasb.engines.device import array_module
 from pasb.engines.path_sizes import is_dense
 from pasb.engines.pilot import Pilot, with_pilots
 from pasb.engines.softplus_arrays import BatchChain
 from pasb.engines.softplus_batch import SoftplusBatch
 from pasb.engines.softplus_paths import PathError
+from pasb.engines.support_vector_batch import SupportVectorBatch
 from pasb.errors import EngineError
 from pasb.evidences.evidences import Evidences
+from pasb.moves.gibbs import Gibbs
 from pasb.moves.move import Move, State, Tally
 from pasb.moves.softplus_trajectory import SoftplusTrajectory
 from pasb.moves.swap import Swap
@@ -45,7 +48,7 @@ class CudaEngine(Engine):
         self.samplers: dict[int, BinarySampler] = {}  # by that of the rows; only to start from
         self.moves: dict[int, list[Move]] = {}  # by that of the chain
         self.helpers = Helpers()
-        self.batch: SoftplusBatch | None = None
+        self.batch: SoftplusBatch | SupportVectorBatch | None = None
         self.batched: list[Chain] = []  # the chains of that batch
 
     def chains(self, problems: Sequence[Problem], schedule: Schedule) -> list[Chain]:  # noqa: D102
@@ -61,7 +64,7 @@ class CudaEngine(Engine):
         for store in surrogates.values():
             if store is not None:
                 store.time_is_up = self.time_is_up
-        if not has_trajectories(problems[0]):
+        if isinstance(problems[0].model, Softplus) and not has_trajectories(problems[0]):
             surrogates = with_pilots(each, surrogates, schedule.seed)
         self.evidences |= surrogates
         out = []
@@ -79,9 +82,11 @@ class CudaEngine(Engine):
     def _moves(self, problem: Problem, sampler: BinarySampler, n_warmup: int) -> list[Move]:
         """Those that count something; the batch does what they do, but for their starts."""
         out: list[Move] = []
+        run = TaskRunner(self.helpers, True)
+        if isinstance(problem.model, SupportVector):
+            out.append(Gibbs(sampler, problem.roles, run))
         if has_trajectories(problem):
             assert isinstance(sampler, SoftplusSampler)
-            run = TaskRunner(self.helpers, True)
             out.append(SoftplusTrajectory(sampler, problem.roles, n_warmup, run))
         if problem.infers:
             out.append(Swap(OrderTable.empty(problem.rows.n_categories), problem.n_swaps))
@@ -168,8 +173,11 @@ class CudaEngine(Engine):
             self.fetch(self.batched)
             self.batch = None  # its memory is free for the next one
         members = [BatchChain(chain.problem, chain.schedule.seed, chain.index) for chain in chains]
-        n_warmup = chains[0].schedule.n_warmup if has_trajectories(problem) else None
-        self.batch = SoftplusBatch(members, fits_reference=fits, n_warmup=n_warmup)
+        if isinstance(problem.model, SupportVector):
+            self.batch = SupportVectorBatch(members, fits_reference=fits)
+        else:
+            n_warmup = chains[0].schedule.n_warmup if has_trajectories(problem) else None
+            self.batch = SoftplusBatch(members, fits_reference=fits, n_warmup=n_warmup)
         self.batched = chains
         states = [chain.state for chain in chains if chain.state is not None]
         self.batch.start([state.order for state in states], [state.parameters for state in states])

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pasb.binary.row_requests import NEWTON, VALUE, Answer, Stacked
+from pasb.binary.softplus_requests import SoftplusAnswer, SoftplusRequest
 from pasb.binary.t_link import LOGISTIC_LINK
 from pasb.covariates.parts import Part
+from pasb.engines.cuda_softplus_sums import softplus_answers_there
 from pasb.engines.device import THREADS, array_module, free_bytes, simulated, to_host, view
 from pasb.errors import EngineError
 from pasb.numerics.part_tree import reduced
@@ -219,6 +221,14 @@ class CudaSums(LocalSums):
             answers.append(answered_there(xp, on_device(xp, part), there, moved))
         total = reduced(answers, all_added)
         return [Answer(*map(to_host, one)) for one in total]
+
+    def one_softplus_pass(self, asked: list[SoftplusRequest]) -> list[SoftplusAnswer]:  # noqa: D102
+        answers = []
+        for k, part in enumerate(self.parts):
+            there = self.kept[k] if k < len(self.kept) else on_device(self.xp, part)
+            numbers = self.first_rows[k] + part.source.astype(np.int64)
+            answers.append(softplus_answers_there(self.xp, there, numbers, asked, SPAN))
+        return [type(one)(*map(to_host, one)) for one in reduced(answers, all_added)]
 
     def close(self) -> None:  # noqa: D102
         self.kept.clear()

@@ -67,3 +67,21 @@ def block_sum(values, value):
     total = values[0]
     cuda.syncthreads()
     return total
+
+
+@cuda.jit(device=True)
+def block_sums(values, first, second):
+    """Two sums at once; `values` is (2, threads)."""
+    i = cuda.threadIdx.x
+    values[0, i], values[1, i] = first, second
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if i < step:
+            values[0, i] += values[0, i + step]
+            values[1, i] += values[1, i + step]
+        cuda.syncthreads()
+        step //= 2
+    first, second = values[0, 0], values[1, 0]
+    cuda.syncthreads()
+    return first, second

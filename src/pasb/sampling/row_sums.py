@@ -31,6 +31,8 @@ from pasb.binary.row_requests import (
     unstacked,
     work_of,
 )
+from pasb.binary.softplus_requests import SoftplusAnswer, SoftplusRequest
+from pasb.binary.softplus_requests import answered as softplus_answered
 from pasb.covariates.parts import Part, digest_of, taken
 from pasb.numerics.part_tree import reduced
 from pasb.numerics.row_groups import NO_GROUPS, Groups
@@ -86,6 +88,10 @@ class RowSums(ABC):
         It gets the part, the number of its first row, and `argument`; it returns a list of tuples
         of arrays.
         """
+
+    def one_softplus_pass(self, asked: list[SoftplusRequest]) -> list[SoftplusAnswer]:
+        """Answers to softplus sticks, added up over all parts."""
+        return self.added_up(answer_of_part, asked)
 
     def close(self) -> None:  # noqa: B027
         """Give back threads and memory."""
@@ -213,6 +219,11 @@ class LocalSums(RowSums):
 
     def close(self) -> None:  # noqa: D102
         self.pool.shutdown(wait=False, cancel_futures=True)
+
+
+def answer_of_part(part: Part, first_row: int, asked: list[Any]) -> list[SoftplusAnswer]:
+    """The share of a part in the answers to softplus sticks."""
+    return softplus_answered(part.rows(), first_row + part.source.astype(np.int64), asked)
 
 
 def all_added(answers: Sequence[list[AnyAnswer]]) -> list[AnyAnswer]:
