@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ def check_writable(out: Path, force: bool, inputs: Iterable[Path], option: str =
     except OSError as error:
         raise UsageError(f"{option} {out} cannot be written: {error.strerror or error}") from None
     finally:
-        trial.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that is read-only refuses even this
+            trial.unlink()
 
 
 def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
@@ -57,11 +59,12 @@ def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
     except OSError as error:
         reason = error.strerror or str(error)
         name = f"{out.stem}-{secrets.token_hex(4)}.pasb"
-        for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+        for place in (Path.cwd, Path.home, tempfile.gettempdir):
             try:
-                pasb.save(model, folder / name)
-                return folder / name, reason
-            except OSError:
+                other = Path(place()) / name
+                pasb.save(model, other)
+                return other, reason
+            except (OSError, RuntimeError):  # the latter of a user without a home
                 continue
         raise
 
