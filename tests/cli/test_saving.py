@@ -96,6 +96,31 @@ def test_a_user_without_a_home_loses_no_run(table, tmp_path, monkeypatch):
     assert pasb.load(saved).draws_.n_draws == 30
 
 
+@pytest.mark.parametrize("kept", [False, True], ids=["lost", "checkpoint"])
+def test_where_no_place_takes_the_model_the_report_is_printed(table, tmp_path, monkeypatch, kept):
+    """It was an error of the system in English and a code for bad input, and nothing else."""
+    real = model_file.store.write
+
+    def write(path, *rest):
+        if "run" not in Path(path).parts:
+            no_room()
+        real(path, *rest)
+
+    monkeypatch.setattr("pasb.classifiers.model_file.store.write", write)
+    options = ["--checkpoint", tmp_path / "run"] if kept else []
+    result = pasb_run("fit", table, "--target", "y", "--out", tmp_path / "m.pasb", *FEW, *options)
+    assert result.exit_code == 1
+    assert "Convergence" in result.output
+    told = "takes the model from there" if kept else "so the model is lost. With --checkpoint"
+    assert "m.pasb could not be written (No space left on device), nor could" in result.stderr
+    assert told in result.stderr
+    if kept:
+        monkeypatch.undo()
+        again = ["--out", tmp_path / "n.pasb", *options]
+        assert pasb_run("fit", table, "--target", "y", *FEW, *again).exit_code == 0
+        assert pasb.load(tmp_path / "n.pasb").draws_.n_draws == 30
+
+
 def test_a_read_only_folder_is_named_by_what_was_asked_for(table, tmp_path, monkeypatch):
     """Such a file system refuses to remove files too, whether they are there or not."""
 
