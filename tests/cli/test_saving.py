@@ -98,7 +98,7 @@ def test_a_user_without_a_home_loses_no_run(table, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kept", [False, True], ids=["lost", "checkpoint"])
 def test_where_no_place_takes_the_model_the_report_is_printed(table, tmp_path, monkeypatch, kept):
-    """It was an error of the system in English and a code for bad input, and nothing else."""
+    """It ended with the bare error of the system and the code for bad input."""
     real = model_file.store.write
 
     def write(path, *rest):
