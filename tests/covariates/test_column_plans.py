@@ -187,6 +187,15 @@ def test_json_that_is_no_plan(plan, changes):
         from_json({**stored, **changes})
 
 
+def test_json_from_before_there_were_refused_truths():
+    stored = to_json(PLAIN)
+    del stored["refuse_unknown"]
+    assert from_json(stored) == PLAIN
+    del stored["refuse_gaps"]
+    with pytest.raises(ValueError, match="impossible way"):
+        from_json(stored)
+
+
 @pytest.mark.parametrize("stored", [None, 3, [], {}, "number"])
 def test_json_of_another_shape(stored):
     with pytest.raises((ValueError, TypeError)):

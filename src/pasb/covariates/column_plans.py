@@ -296,6 +296,8 @@ def from_json(stored: Any) -> ColumnPlan:
     _check(stored["kind"] in _KINDS)
     plan = _KINDS[stored["kind"]]
     content = {key: value for key, value in stored.items() if key != "kind"}
+    if plan is NumberPlan:
+        content.setdefault("refuse_unknown", False)  # which files did not always have
     _check(content.keys() == {field.name for field in fields(plan)})
     for name, value in content.items():
         if isinstance(value, list):
