@@ -11,11 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from time import monotonic
 
+import pasb
 from pasb.precompile import MODELS
 
 STAGES = """
@@ -50,12 +53,20 @@ print(json.dumps({"whole": whole, "functions": compilation.n_functions, **spent}
 
 
 def run(arguments: list[str]) -> tuple[str, float]:
-    """Run Python with an empty cache; its output, and the seconds it took."""
+    """Run Python with an empty cache; its output, and the seconds it took.
+
+    The package is copied, for code that is kept beside it would be read whatever the cache holds.
+    """
     with tempfile.TemporaryDirectory() as folder:
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(pasb.__file__).parent, Path(folder, "pasb"), ignore=leave)
+        paths = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+        unset = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
         began = monotonic()
         done = subprocess.run(
             [sys.executable, *arguments],
-            env={**os.environ, "NUMBA_CACHE_DIR": folder},
+            env={**unset, "PYTHONPATH": paths},
+            cwd=folder,
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -164,6 +164,11 @@ class TestRefusal:
         with pytest.raises(TypeError, match="only pasb's own classifiers can be saved, not Mine"):
             fit(classifier=Mine).save(path)
 
+    def test_what_is_no_model(self, path):
+        for other, name in ((3, "int"), (None, "NoneType"), (StickLogisticClassifier, "")):
+            with pytest.raises(TypeError, match=f"own classifiers can be saved, not {name}"):
+                pasb.save(other, path)
+
     def test_missing_file(self, path):
         with pytest.raises(FileNotFoundError):
             pasb.load(path)

@@ -337,6 +337,20 @@ def test_the_installed_command(folder):
     assert done.stderr.startswith("Error: ")
 
 
+@pytest.mark.parametrize("command", ["predict", "export"])
+def test_a_command_that_is_stopped_says_so(folder, tmp_path, monkeypatch, command):
+    """It ended without a word, and so did a fit that was stopped before its chains."""
+
+    def stop(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pasb.load", stop)
+    out = {"predict": [folder / "iris.csv"], "export": [tmp_path / "d.nc"]}[command]
+    result = CliRunner().invoke(app, [command, *map(str, [folder / "m.pasb", *out])])
+    assert result.exit_code == 130
+    assert result.stderr == "Error: stopped before the work was done\n"
+
+
 def stopped(stop, folder, tmp_path, *lengths):
     """A fit that gets a signal two seconds after it began to sample; its end and its model."""
     out, saved = tmp_path / "m.pasb", tmp_path / "saved"

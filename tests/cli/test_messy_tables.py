@@ -263,6 +263,21 @@ def test_types_of_parquet_are_understood(tmp_path):
     assert "true or false, as 1 or 0 ok" in printed
     table.assign(tags=[[1]] * n).to_parquet(tmp_path / "t.parquet")
     failed(pasb_run(*arguments, "--force"), "column 'tags' holds nested values")
+    table.assign(y=[[1], [2]] * (n // 2)).to_parquet(tmp_path / "t.parquet")
+    told = "column 'y' holds nested values (list<"
+    failed(pasb_run(*arguments, "--force"), told, "which are no classes")
+
+
+def test_an_unknown_truth_is_told(folder, tmp_path):
+    lines = list(messy_lines())
+    line = next(line for line in lines[1:] if ";nein;" in line)
+    (tmp_path / "new.csv").write_text(f"{lines[0]}\n{line.replace(';nein;', ';perhaps;')}\n")
+    out = tmp_path / "p.csv"
+    result = pasb_run("predict", folder / "m.pasb", tmp_path / "new.csv", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert "1 prediction is in" in flat(result.output)
+    told = "column 'tagged' has values such as 'perhaps' in 1 row, and the training rows had none"
+    assert told in flat(result.output)
 
 
 def test_no_covariates_give_the_intercept_model(tmp_path):

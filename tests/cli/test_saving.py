@@ -71,6 +71,68 @@ def test_a_run_that_cannot_be_saved_goes_elsewhere(table, tmp_path, monkeypatch)
     assert pasb.load(saved).draws_.n_draws == 30
 
 
+def test_a_user_without_a_home_loses_no_run(table, tmp_path, monkeypatch):
+    """As in a container that runs under any number: looking for the home lost the model."""
+    out, working, last = (tmp_path / name for name in ("full", "working", "last"))
+    for folder in (out, working, last):
+        folder.mkdir()
+    monkeypatch.chdir(working)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # whom no file knows
+    monkeypatch.setattr("tempfile.tempdir", str(last))
+    real = model_file.store.write
+
+    def write(path, *rest):
+        if path.parent in (out, working):
+            no_room()
+        real(path, *rest)
+
+    monkeypatch.setattr("pasb.classifiers.model_file.store.write", write)
+    with pytest.raises(RuntimeError):
+        Path.home()
+    result = pasb_run("fit", table, "--target", "y", "--out", out / "m.pasb", *FEW)
+    (saved,) = last.glob("m-*.pasb")
+    assert f"so the model is in {saved} instead" in result.stderr
+    assert pasb.load(saved).draws_.n_draws == 30
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["lost", "checkpoint"])
+def test_where_no_place_takes_the_model_the_report_is_printed(table, tmp_path, monkeypatch, kept):
+    """It ended with the bare error of the system and the code for bad input."""
+    real = model_file.store.write
+
+    def write(path, *rest):
+        if "run" not in Path(path).parts:
+            no_room()
+        real(path, *rest)
+
+    monkeypatch.setattr("pasb.classifiers.model_file.store.write", write)
+    options = ["--checkpoint", tmp_path / "run"] if kept else []
+    result = pasb_run("fit", table, "--target", "y", "--out", tmp_path / "m.pasb", *FEW, *options)
+    assert result.exit_code == 1
+    assert "Convergence" in result.output
+    told = "takes the model from there" if kept else "so the model is lost. With --checkpoint"
+    assert "m.pasb could not be written (No space left on device), nor could" in result.stderr
+    assert told in result.stderr
+    if kept:
+        monkeypatch.undo()
+        again = ["--out", tmp_path / "n.pasb", *options]
+        assert pasb_run("fit", table, "--target", "y", *FEW, *again).exit_code == 0
+        assert pasb.load(tmp_path / "n.pasb").draws_.n_draws == 30
+
+
+def test_a_read_only_folder_is_named_by_what_was_asked_for(table, tmp_path, monkeypatch):
+    """Such a file system refuses to remove files too, whether they are there or not."""
+
+    def read_only(*arguments, **options):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("pasb.cli.saving.open", read_only, raising=False)
+    monkeypatch.setattr("pathlib.Path.unlink", read_only)
+    with pytest.raises(UsageError, match=r"--out .*m.pasb cannot be written: Read-only"):
+        check_writable(tmp_path / "m.pasb", False, [table])
+
+
 def test_what_is_read_is_not_overwritten(table, tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="is the file that is read"):
         check_writable(table, True, [table])

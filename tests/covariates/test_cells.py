@@ -113,6 +113,7 @@ def test_categories_are_known_by_their_type(native):
         (pd.Series([b"x"]), "bytes"),
         (pl.Series([b"x"]), "bytes"),
         (pd.Series([1j]), "complex"),
+        (pd.Series([[("a", 1)]], dtype=pd.ArrowDtype(pa.map_(pa.string(), pa.int8()))), "nested"),
     ],
     ids=str,
 )

@@ -55,6 +55,7 @@ def test_labels_beyond_64_bits_keep_their_value(column, expected):
     [
         ["a", "", "b"],
         ["a", "NA", "b"],
+        ["a", "n/a", "b"],
         ["a", "?", "b"],
         pd.array([1, None, 2], dtype="Int64"),
         pd.array([True, None, False], dtype="boolean"),

@@ -50,6 +50,27 @@ class TestNumbers:
             assert plan(["1,234", "2,500", "17"], decimal=".", **choices).fill == 1234
         assert plan(["0,346", "1,345"] * 9).fill == pytest.approx(0.8455)
 
+    def test_one_wrong_sign_does_not_change_the_others(self):
+        """All others lost their point: 6.912 was read as 6912, and 0.346 as 346."""
+        for numbers in (text(np.arange(30) + 0.346), text(np.arange(300, 330) / 1000)):
+            problem = decided([*numbers, "1,5"]).problem
+            assert "but for 1 value: the first is '1,5' in row 31" in problem
+        numbers = [*(f"{k},5" for k in range(30)), "1.5"]
+        assert "but for 1 value: the first is '1.5' in row 31" in decided(numbers).problem
+
+    def test_two_signs_are_asked_about(self):
+        problem = decided(["12.346", "850", "1,5"] * 9).problem
+        assert "the one in '1,5' or the one in '12.346'?" in problem
+        assert plan(["12.346", "850", "1,5"] * 9, decimal=",").fill == 850
+        thousands = [*(f"{k}.250" for k in range(1, 11)), "850"]
+        assert "is '1.250' a number with a decimal point" in decided(thousands).problem
+        assert plan(thousands, decimal=",").fill == 5250
+        assert plan(thousands, decimal=".").fill == 6.25
+
+    def test_spaces_and_apostrophes_between_thousands(self):
+        assert plan(["1 234,5", "7,25", "12 345,0"]).fill == 1234.5
+        assert plan(["1'234.5", "7.25", "\u221212'345"]).fill == 7.25
+
     def test_units(self):
         assert plan([f"${k / 4}" for k in range(N)]) == NumberPlan("x", "point $", 4.875)
         assert plan([f"{k / 4} %" for k in range(N)]).reading == "point %"

@@ -70,8 +70,28 @@ class TestNumbers:
         assert "infinity in 1 row, the first is row 2" in coded(PLAIN, [1.0, np.inf]).problem
 
     def test_an_unknown_truth_is_a_gap(self):
+        """It passed without a word where the training rows had gaps, and for a gap elsewhere."""
         plan = NumberPlan("x", "truth", 0.0, indicator=True)
-        assert coded(plan, ["yes", "perhaps", "NO"]).columns.tolist() == [[1, 0], [0, 1], [0, 0]]
+        found = coded(plan, ["yes", "perhaps", "NO"])
+        assert found.columns.tolist() == [[1, 0], [0, 1], [0, 0]]
+        had_none = "in 1 row, and the training rows had none: "
+        assert [one.words() for one in found.assumed] == [
+            f"column 'x' has values such as 'perhaps' {had_none}they count as gaps"
+        ]
+        found = coded(NumberPlan("x", "truth", 0.5), ["yes", "perhaps", ""])
+        assert [one.words() for one in found.assumed] == [
+            f"column 'x' has values such as 'perhaps' {had_none}they count as gaps, filled with "
+            "the median, 0.5",
+            f"column 'x' has gaps {had_none}filled with the median, 0.5",
+        ]
+        assert coded(plan, [1.0, 3.0]).assumed[0].what == "values such as '3'"
+
+    @pytest.mark.parametrize("refused", ["refuse_unknown", "refuse_gaps"])
+    def test_an_unknown_truth_refused(self, refused):
+        plan = NumberPlan("x", "truth", 0.0, indicator=True, **{refused: True})
+        message = "holds 1 value other than true or false, the first is '{}' in row 2"
+        assert message.format("perhaps") in coded(plan, ["yes", "perhaps", "no"]).problem
+        assert message.format("3") in coded(plan, [1.0, 3.0]).problem
 
 
 class TestCategories:
@@ -142,6 +162,7 @@ def test_json(plan):
         (NUMBER, {"fill": True}),
         (NUMBER, {"fill": 1e999}),
         (NUMBER, {"indicator": 1}),
+        (NUMBER, {"refuse_unknown": 1}),
         (NUMBER, {"name": 3}),
         (NUMBER, {"more": 3}),
         (THREE, {"levels": ["a", "a", "b"]}),
@@ -164,6 +185,15 @@ def test_json_that_is_no_plan(plan, changes):
     from_json(stored)  # as it was, it is a plan
     with pytest.raises((ValueError, TypeError)):
         from_json({**stored, **changes})
+
+
+def test_json_from_before_there_were_refused_truths():
+    stored = to_json(PLAIN)
+    del stored["refuse_unknown"]
+    assert from_json(stored) == PLAIN
+    del stored["refuse_gaps"]
+    with pytest.raises(ValueError, match="impossible way"):
+        from_json(stored)
 
 
 @pytest.mark.parametrize("stored", [None, 3, [], {}, "number"])

@@ -146,6 +146,8 @@ class TestNewRows:
         encoder = TableEncoder(unknown="error").fit(messy())
         with pytest.raises(TableError, match=r"'zip' has unknown levels such as '9'"):
             encoder.transform(messy().assign(zip="9"))
+        with pytest.raises(TableError, match=r"'member' holds 60 values other than true or false"):
+            encoder.transform(messy().assign(member="perhaps"))
 
     def test_a_decimal_sign_of_their_own(self):
         table = messy()

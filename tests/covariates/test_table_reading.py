@@ -61,7 +61,42 @@ def test_types_of_parquet_stay(tmp_path):
     assert all(isinstance(dtype, pd.ArrowDtype) for dtype in table.dtypes)
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "in chunks"])
+def test_the_first_line_may_name_the_separator(tmp_path, whole):
+    """As Excel writes it; the header was thought to name too few columns."""
+    for line in ("sep=;\n", "\ufeffSEP=;\r\n", '"sep=;"\n'):
+        path = written(tmp_path, line + "x;y;z\n1,5;a;2\n2,5;b;\n")
+        table = read_table(path) if whole else next(read_chunks(path, all_columns, 10))
+        assert table["x"].tolist() == ["1,5", "2,5"]
+        assert list(table.columns) == ["x", "y", "z"]
+    path = written(tmp_path, "sep=;\nx;y\n1;2\n1;2;3\n")
+    with pytest.raises(TableError, match="row 2 has 3 cells, but the header names 2 columns"):
+        read_table(path) if whole else list(read_chunks(path, all_columns, 10))
+
+
+def test_separators_in_quotes_are_none(tmp_path):
+    path = written(tmp_path, '"a, b, c";d\n1;2\n')
+    assert list(read_table(path).columns) == ["a, b, c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (b"PK\x03\x04\x14\0\x06\0\xff", "utf-8", "is a spreadsheet or another zip file: save"),
+        (b"PK\x03\x04\x14\0\x06\0\xff\n1\n", "latin-1", "is a spreadsheet or another zip file"),
+        (b"PAR1\x15\0\xff\n1\n", "utf-8", "is Parquet: let its name end in .parquet"),
+        (b"\x1f\x8b\x08\0\xff\n1\n", "utf-8", "is packed with gzip: let its name end in .csv.gz"),
+        ("x,y\n1,a\n".encode("utf-16"), "utf-8", "text in UTF-16: say --encoding utf-16"),
+        ("x,y\n1,a\n".encode("utf-16-le"), "utf-8", "text in UTF-16-LE: say --encoding utf-16-le"),
+        (b"a\0b,c\n1,2\n", "utf-8", "is not text in UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_called_what_it_is(tmp_path, content, encoding, message):
+    with pytest.raises(TableError, match=message):
+        read_table(written(tmp_path, content), encoding)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_separator_follows_from_the_header(tmp_path, separator):
     path = written(
         tmp_path, separator.join("xyz") + "\n" + separator.join(("1,5", "2", "3")) + "\n"

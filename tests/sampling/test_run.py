@@ -260,3 +260,8 @@ class TestInterrupt:
         before = threadpool_info()
         fit(n_draws=100_000, callbacks=[interrupt_at(10)])
         assert threadpool_info() == before
+
+
+def test_draws_show_themselves_in_a_line():
+    """A notebook showed all their arrays, thousands of lines of them."""
+    assert repr(fit().draws_) == "Draws(chains=2, draws=30, of coef, ended='finished')"

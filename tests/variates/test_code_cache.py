@@ -113,6 +113,15 @@ def test_nothing_is_writable(package):
     assert run(package, HOME="/dev/null") == ["7.0", "0", "2"]
 
 
+def test_no_home(package, monkeypatch):
+    """The working folder got a folder called "~", of whoever has no home and no name."""
+    forbid(package)
+    monkeypatch.chdir(package.parent)
+    before = sorted(package.parent.iterdir())
+    assert run(package, HOME="~") == ["7.0", "0", "2"]
+    assert sorted(package.parent.iterdir()) == before
+
+
 def test_a_folder_of_ones_own(package):
     forbid(package)
     own = {"HOME": "/dev/null", "NUMBA_CACHE_DIR": str(package.parent / "cache")}

@@ -90,10 +90,10 @@ def save(model: Any, path: str | os.PathLike) -> None:
         model, encoder = encoded_model(model)
     if hasattr(model, "formula") and hasattr(model, "model_"):
         formula, model = formula_to_json(model), model.model_
-    check_is_fitted(model)
     name = type(model).__name__
     if CLASSIFIERS.get(name) is not type(model):
         raise TypeError(f"only pasb's own classifiers can be saved, not {name}")
+    check_is_fitted(model)
     draws = model.draws_
     names = getattr(model, "feature_names_in_", None)
     meta = {

@@ -1,7 +1,7 @@
 """Errors as users see them: one or two lines and an exit code, no traceback.
 
 0 is success, 1 a computation that failed, 2 wrong usage or bad input, 3 a run that was stopped in
-its warm-up, so that there are no draws.
+its warm-up, so that there are no draws, 130 a command that a signal stopped elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pasb.covariates.visible import visible
 from pasb.errors import PasbError
 from pasb.storage.whole_file import NOT_REGULAR, is_special
 
-FAILED, REFUSED, STOPPED = 1, 2, 3
+FAILED, REFUSED, STOPPED, INTERRUPTED = 1, 2, 3, 130
 
 
 class UsageError(PasbError, ValueError):
@@ -41,8 +41,11 @@ def reported(traceback: bool = False) -> Iterator[None]:
     try:
         with _terminable():
             yield
-    except (typer.Exit, typer.Abort, KeyboardInterrupt):
+    except (typer.Exit, typer.Abort):
         raise
+    except KeyboardInterrupt:  # of a run that has chains, the run itself takes care
+        typer.echo("Error: stopped before the work was done", err=True)
+        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if traceback:
             raise

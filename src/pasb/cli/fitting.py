@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 import pasb
 from pasb.cli import printing
 from pasb.cli.command_text import command_text, options_of
-from pasb.cli.failures import FAILED, NoDrawsError, UsageError
+from pasb.cli.failures import NoDrawsError, UsageError
 from pasb.cli.large_tables import BLOCKWISE, LargeTable, reads_in_blocks
-from pasb.cli.saving import check_writable, same_file, save_somewhere
+from pasb.cli.saving import check_writable, refuse_elsewhere, same_file, save_somewhere
 from pasb.cli.training_table import ColumnOptions, column_rows, training_table
 from pasb.errors import ConvergenceWarning, TimeBudgetError
 from pasb.posterior.limits import Limits
@@ -218,10 +217,11 @@ def _fit_large(table: LargeTable, out: Path, settings: Settings) -> None:
     _report(console, model, rows, warned, few, (saved, out, reason))
 
 
-def _refuse_no_draws(model: Any, saved: Path) -> None:
+def _refuse_no_draws(model: Any, saved: Path | None) -> None:
     if model.draws_.ended == "warm-up":
         told = printing.as_options(model.convergence_in_words())
-        raise NoDrawsError(f"{told} {saved} is marked as not converged.")
+        marked = f"{saved} is marked as not converged."
+        raise NoDrawsError(f"{told} {'It could not be saved.' if saved is None else marked}")
 
 
 def _report(
@@ -230,7 +230,7 @@ def _report(
     rows: list[tuple[str, str]],
     warned: list[str],
     judged: tuple[Any, Any],
-    where: tuple[Path, Path, str],
+    where: tuple[Path | None, Path, str],
 ) -> None:
     """Print what a fit found, and where the model is."""
     saved, out, reason = where
@@ -239,14 +239,9 @@ def _report(
     for text in warned:
         console.print(f"\n[bold yellow]Note:[/bold yellow] {printing.plain(text)}")
     left_out, name = printing.model_report(console, model, rows=judged), printing.plain(str(saved))
-    if left_out:
+    if left_out and saved is not None:
         console.print(f"[dim]{left_out} more: pasb summary {name} --all[/dim]")
-    if reason:
-        typer.echo(
-            f"Error: {out} could not be written ({reason}), so the model is in {saved} instead",
-            err=True,
-        )
-        raise typer.Exit(FAILED)
+    refuse_elsewhere(saved, out, reason, model.checkpoint)
     console.print(f"\nThe model is in [bold]{name}[/bold]. Next: pasb predict {name} new.csv")
 
 

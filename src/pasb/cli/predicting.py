@@ -27,7 +27,7 @@ from pasb.covariates.parquet_source import is_many, parquet_files
 from pasb.covariates.table_encoder import TableEncoder
 from pasb.covariates.table_reading import read_chunks
 from pasb.covariates.table_writing import table_writer
-from pasb.covariates.tables import Problems, TableError, ending, need_columns
+from pasb.covariates.tables import Problems, TableError, count, ending, need_columns
 from pasb.report.scores import RunningScores
 
 MOST_ROWS = 10
@@ -61,7 +61,9 @@ def predict_table(
 ) -> None:
     """Predict the rows of a file; write them to `out` or print the first ones."""
     if not 0 < options.interval < 1:
-        raise UsageError(f"--interval must lie between 0 and 1, not {options.interval}")
+        raise UsageError(
+            f"--interval must lie between 0 and 1, not {options.interval}; 0.9 for 90%"
+        )
     if out is not None:
         ending(out)
         check_writable(out, force, [*_files(path), model_path])
@@ -86,7 +88,8 @@ def predict_table(
                 scores.add(_means(part, model, options), np.where(gaps, "", truth))
     console = printing.console()
     if out is not None:
-        console.print(f"{n_rows:,} predictions are in [bold]{printing.plain(str(out))}[/bold].")
+        made = f"{count(n_rows, 'prediction')} {'is' if n_rows == 1 else 'are'}"
+        console.print(f"{made} in [bold]{printing.plain(str(out))}[/bold].")
     else:
         _print_first(console, model, pd.concat(first), n_rows, options.interval)
     printing.notes(console, [parts.note_of_stop(), *(f"{a.words()}." for a in assumed.values())])

@@ -6,11 +6,14 @@ import os
 import secrets
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import typer
+
 import pasb
-from pasb.cli.failures import UsageError, check_output
+from pasb.cli.failures import FAILED, UsageError, check_output
 from pasb.storage.whole_file import temporary_name
 
 
@@ -38,16 +41,17 @@ def check_writable(out: Path, force: bool, inputs: Iterable[Path], option: str =
     except OSError as error:
         raise UsageError(f"{option} {out} cannot be written: {error.strerror or error}") from None
     finally:
-        trial.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that is read-only refuses even this
+            trial.unlink()
 
 
-def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
+def save_somewhere(model: Any, out: Path) -> tuple[Path | None, str]:
     """Save a model to `out`; if that fails, to some other place, so that the run is not lost.
 
     Returns
     -------
-    path
-        Where the model is.
+    path or None
+        Where the model is; None if no place takes it.
     str
         Why it is not where it should be; empty if it is.
     """
@@ -57,13 +61,35 @@ def save_somewhere(model: Any, out: Path) -> tuple[Path, str]:
     except OSError as error:
         reason = error.strerror or str(error)
         name = f"{out.stem}-{secrets.token_hex(4)}.pasb"
-        for folder in (Path.cwd(), Path.home(), Path(tempfile.gettempdir())):
+        for place in (Path.cwd, Path.home, tempfile.gettempdir):
             try:
-                pasb.save(model, folder / name)
-                return folder / name, reason
-            except OSError:
+                other = Path(place()) / name
+                pasb.save(model, other)
+                return other, reason
+            except (OSError, RuntimeError):  # the latter of a user without a home
                 continue
-        raise
+        return None, reason
+
+
+def refuse_elsewhere(saved: Path | None, out: Path, reason: str, checkpoint: Any) -> None:
+    """End the command with an error if a model is not where it should be."""
+    if not reason:
+        return
+    told = f"Error: {out} could not be written ({reason})"
+    if saved is not None:
+        told += f", so the model is in {saved} instead"
+    elif checkpoint is not None:
+        told += (
+            f", nor could a file elsewhere. The draws are in the checkpoint {checkpoint}: the same "
+            "command with another --out takes the model from there"
+        )
+    else:
+        told += (
+            ", nor could a file elsewhere, so the model is lost. With --checkpoint the draws are "
+            "kept as they are made"
+        )
+    typer.echo(told, err=True)
+    raise typer.Exit(FAILED)
 
 
 def same_file(one: Path, other: Path) -> bool:

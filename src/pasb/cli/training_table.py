@@ -8,9 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from pasb.covariates.cells import cells_of
 from pasb.covariates.class_labels import check_labels, class_labels
 from pasb.covariates.column_plans import CategoryPlan, LeftOut, NumberPlan
 from pasb.covariates.encoder_report import NUMBERS
@@ -109,6 +111,10 @@ def training_table(path: Path, target: str, options: ColumnOptions) -> TrainingT
         )
     problems.raise_any()
 
+    held = cells_of(nw.from_native(table[target], series_only=True))
+    if held.kind == "other":
+        problems.add(f"column {target!r} holds {held.shown}, which are no classes")
+        problems.raise_any()
     labels, unlabelled = class_labels(table[target])
     table = table.drop(columns=target)
     notes = []

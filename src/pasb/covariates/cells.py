@@ -206,7 +206,7 @@ def _words(column: Any, shown: str, is_category: bool) -> Cells:
         native = pd.Series(column.to_list(), dtype=object)
     try:
         codes, found = pd.factorize(native)
-    except TypeError:  # lists cannot be compared
+    except (TypeError, NotImplementedError):  # lists and maps cannot be compared
         return _other(len(native), f"nested values ({shown})")
     values = list(found)
     if any(isinstance(value, _NESTED) for value in values):

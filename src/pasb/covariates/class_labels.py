@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # texts that mean a missing label; "None" is left out, as it is a plausible class
-_NO_LABEL = frozenset({"", "nan", "NaN", "NAN", "NA", "N/A", "#N/A", "null", "NULL", "<NA>", "?"})
+_NO_LABEL = frozenset(
+    {"", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "#N/A", "null", "Null", "NULL", "<NA>", "?"}
+)
 EXACT = 2**53  # floats hold every integer up to here
 
 

@@ -40,6 +40,7 @@ from pasb.covariates.readings import (
 from pasb.covariates.tables import count
 
 NEARLY_ALL = 0.9
+_SAY_DECIMAL = "Say decimal=',' (--decimal ,) or decimal='.' (--decimal .)"
 FEW_ROWS = 10  # too few to tell whether values repeat
 MANY_ROWS = 50  # of which different integers in a narrow range are not different by chance
 NARROW = 4  # the range of row numbers, for every row that is left of their table
@@ -233,10 +234,15 @@ def _reading(name: str, words: list[str], choices: Choices) -> tuple[str, str]:
     reading = number_reading(words, choices.decimal)
     if reading is not None:
         return reading, ""
-    example = next(word for word in words if "," in word)
+    comma = next((word for word in words if "," in word), None)
+    point = next((word for word in words if "." in word and "," not in word), None)
+    if comma is not None and point is not None:
+        asked = f"which sign is that of decimals, the one in {comma!r} or the one in {point!r}?"
+        return "", f"column {name!r}: {asked} {_SAY_DECIMAL}, or write all numbers with one sign"
+    example, sign = (point, "point") if comma is None else (comma, "comma")
     return "", (
-        f"column {name!r}: is {example!r} a number with a decimal comma, or in thousands? Say "
-        "decimal=',' (--decimal ,) or decimal='.' (--decimal .), or write it without commas"
+        f"column {name!r}: is {example!r} a number with a decimal {sign}, or in thousands? "
+        f"{_SAY_DECIMAL}, or write it without {sign}s"
     )
 
 
@@ -260,7 +266,14 @@ def _numbers(name: str, cells: Cells, reading: str, choices: Choices) -> Decisio
     if reading != "point" and len(cells) > 1 and not gaps.any() and filled.min() == filled.max():
         return Decision(LeftOut(name, "constant"))
     fill = float(np.median(filled)) if np.isfinite(np.median(filled)) else float(filled[0])
-    plan = NumberPlan(name, reading, fill, bool(gaps.any()), choices.refuse_gaps)
+    plan = NumberPlan(
+        name,
+        reading,
+        fill,
+        bool(gaps.any()),
+        choices.refuse_gaps,
+        reading == "truth" and choices.unknown == "error",
+    )
     return Decision(plan, remark=count(int(gaps.sum()), "gap") if gaps.any() else "")
 
 

@@ -77,6 +77,8 @@ class NumberPlan:
         A second column says where the gaps are.
     refuse_gaps : bool
         Gaps are an error.
+    refuse_unknown : bool
+        Other words in a column of truths are an error; they count as gaps otherwise.
     """
 
     name: str
@@ -84,6 +86,7 @@ class NumberPlan:
     fill: float
     indicator: bool = False
     refuse_gaps: bool = False
+    refuse_unknown: bool = False
     kind: ClassVar[str] = "number"
 
     @property
@@ -97,7 +100,8 @@ class NumberPlan:
             values, bad = column_numbers(cells, self.reading)
         except TypeError as error:
             return self._refused(f"column {self.name!r} holds {error}, not {self._wanted()}")
-        if bad.any() and self.reading != "truth":  # an unknown truth is a gap
+        tolerant = self.reading == "truth" and not (self.refuse_unknown or self.refuse_gaps)
+        if bad.any() and not tolerant:
             return self._refused(_unreadable(self.name, cells, bad, self._wanted(), before))
         infinite = np.isinf(values)
         if infinite.any():
@@ -113,10 +117,15 @@ class NumberPlan:
         out[:, 0] = np.where(gaps, self.fill, values)
         if self.indicator:
             out[:, 1] = gaps
-        if not gaps.any() or self.indicator:
-            return Coded(out)
-        meaning = f"filled with the median, {self._fill_in_words()}"
-        return Coded(out, assumed=(Assumed(self.name, "gaps", int(gaps.sum()), meaning),))
+        filled = f"filled with the median, {self._fill_in_words()}"
+        assumed = []
+        if bad.any():  # in a column of truths
+            meaning = "they count as gaps" + ("" if self.indicator else f", {filled}")
+            what = f"values such as {_some(cells, bad)}"
+            assumed.append(Assumed(self.name, what, int(bad.sum()), meaning))
+        if not self.indicator and (empty := gaps & ~bad).any():
+            assumed.append(Assumed(self.name, "gaps", int(empty.sum()), filled))
+        return Coded(out, assumed=tuple(assumed))
 
     def _refused(self, problem: str) -> Coded:
         return Coded(np.empty((0, 0)), problem)
@@ -141,7 +150,8 @@ class NumberPlan:
         """The plan itself; ValueError for content that no plan has."""
         _check(isinstance(self.name, str) and self.reading in READINGS)
         _check(type(self.fill) in (float, int) and math.isfinite(self.fill))
-        _check(isinstance(self.indicator, bool) and isinstance(self.refuse_gaps, bool))
+        flags = (self.indicator, self.refuse_gaps, self.refuse_unknown)
+        _check(all(isinstance(flag, bool) for flag in flags))
         return self
 
     def with_decimal(self, decimal: str | None) -> NumberPlan:
@@ -286,6 +296,8 @@ def from_json(stored: Any) -> ColumnPlan:
     _check(stored["kind"] in _KINDS)
     plan = _KINDS[stored["kind"]]
     content = {key: value for key, value in stored.items() if key != "kind"}
+    if plan is NumberPlan:
+        content.setdefault("refuse_unknown", False)  # which files did not always have
     _check(content.keys() == {field.name for field in fields(plan)})
     for name, value in content.items():
         if isinstance(value, list):
@@ -314,8 +326,14 @@ def gaps_found(name: str, gaps: NDArray[np.bool_], before: int = 0) -> str:
 
 
 def _unreadable(name: str, cells: Cells, bad: NDArray[np.bool_], wanted: str, before: int) -> str:
-    first = int(np.argmax(bad))
+    first, cells = int(np.argmax(bad)), cells.as_words()
     return (
         f"column {name!r} holds {count(int(bad.sum()), 'value')} other than {wanted}, the first is "
         f"{cells.words[cells.codes[first]]!r} in row {before + first + 1}"
     )
+
+
+def _some(cells: Cells, bad: NDArray[np.bool_]) -> str:
+    """Some of the different values of these rows."""
+    cells = cells.as_words()
+    return listed([repr(cells.words[code]) for code in np.unique(cells.codes[bad])], 3)

@@ -8,18 +8,11 @@ file that was cut off.
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from pasb.covariates.file_beginnings import named_separator, open_text
 from pasb.covariates.tables import TableError, count
-
-
-def open_text(path: Path, encoding: str, errors: str = "strict") -> Any:
-    """A text file, packed or not, with its line ends as they are."""
-    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    return opener(path, "rt", encoding=encoding, errors=errors, newline="")
 
 
 def refuse_ragged(path: Path, encoding: str, separator: str) -> None:
@@ -40,6 +33,8 @@ def refuse_ragged(path: Path, encoding: str, separator: str) -> None:
     more = f" ({n_such:,} such rows in all)" if n_such > 1 else ""
     if n_cells > n_names:
         remedy = f"Put cells that contain {separator!r} into quotes, or name all columns"
+        if n_names == 1:
+            remedy += "; lines before the header have to go"
     else:
         remedy = "If the file was not cut off there, write empty cells out"
     raise TableError(
@@ -51,6 +46,8 @@ def refuse_ragged(path: Path, encoding: str, separator: str) -> None:
 def _lengths(path: Path, encoding: str, separator: str) -> Iterator[int]:
     """Cells of the header and of every row; readers pass over empty lines, and so does this."""
     with open_text(path, encoding) as file:
+        if named_separator(file.readline(1 << 20)) is None:
+            file.seek(0)
         for cells in csv.reader(file, delimiter=separator):
             if cells and not (len(cells) == 1 and cells[0].isspace()):
                 yield len(cells)

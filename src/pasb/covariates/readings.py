@@ -18,8 +18,14 @@ TRUE = frozenset({"true", "t", "yes", "y", "ja", "j", "wahr", "oui", "si", "sí"
 FALSE = frozenset({"false", "f", "no", "n", "nein", "falsch", "non", "off", "0"})
 
 _POINT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)?(,\d*)?([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)?(,\d*)?([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+(\.\d*)?|\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_SPACED = re.compile(r"[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u2009\u202f])\d{3}(\1\d{3})*([.,]\d*)?")
+_NOT_PLAIN = frozenset(" '\u2019\u00a0\u2009\u202f\u2212")
+_BETWEEN_THOUSANDS = str.maketrans("", "", " '\u2019\u00a0\u2009\u202f")
+_THREE_DIGITS = re.compile(r"[+-]?\d{1,3}")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+SEVERAL = 10  # such words are no accident
 _INFINITE = frozenset({"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"})
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[+-]\d{2}:?\d{2}))?)?")
 _LIKE_DATES = re.compile(
@@ -58,6 +64,20 @@ DATES = {
     "%b %d, %Y": "month day, year",
     "%B %d, %Y": "month day, year",
 }
+
+
+def _plain(word: str) -> str:
+    """A number without spaces or apostrophes between thousands, and with the minus of keyboards."""
+    if word.startswith("\u2212"):
+        word = "-" + word[1:]
+    return word.translate(_BETWEEN_THOUSANDS) if _SPACED.fullmatch(word) else word
+
+
+def _each_plain(words: Sequence[str]) -> Sequence[str]:
+    """The same of many words, of which hardly any need it."""
+    if _NOT_PLAIN.isdisjoint("".join(words)):
+        return words
+    return [_plain(word) for word in words]
 
 
 def _with_point(words: Sequence[str]) -> NDArray[np.float64]:
@@ -181,12 +201,15 @@ def number_reading(words: Sequence[str], decimal: str) -> str | None:
 
 
 def _decimal_reading(words: Sequence[str], decimal: str) -> str | None:
-    """What commas mean: "point" if there are none, None if they could mean two things."""
+    """What points and commas mean; None if they could mean two things."""
     if decimal == ",":
         return "comma"
-    some = words[:1000]
-    if not any("," in word for word in some):
-        return "point"
+    some = _each_plain(words[:1000])
+    dotted = [word for word in some if "." in word and "," not in word]
+    if decimal == "auto" and not any("," in word for word in some):
+        points = {word.count(".") for word in some}
+        if points <= {0, 1} or points == {3}:  # all with three are addresses
+            return None if _may_be_thousands(some, dotted) else "point"
     n_point = int((~np.isnan(read_words(some, "point"))).sum())
     n_thousands = int((~np.isnan(read_words(some, "thousands"))).sum())
     if decimal == ".":
@@ -196,7 +219,25 @@ def _decimal_reading(words: Sequence[str], decimal: str) -> str | None:
         return "point"
     if n_comma == n_thousands:
         return None
-    return "comma" if n_comma > n_thousands else "thousands"
+    two_signs = any(word.count(".") + word.count(",") > 1 for word in some)
+    if n_comma > n_thousands:
+        grouped = any(_GROUPED.fullmatch(word) for word in dotted)
+        if grouped and not two_signs:  # 12.346 beside 1,5: one of them has the wrong sign
+            return "point" if n_point >= 0.9 * len(some) else None
+        return "comma"
+    three = all(len(word.partition(".")[2]) == 3 for word in dotted)
+    return None if dotted and three and not two_signs else "thousands"
+
+
+def _may_be_thousands(some: Sequence[str], dotted: Sequence[str]) -> bool:
+    """Whether points stand between thousands: 850 and 1.250, but neither 1.25 nor 1250."""
+    others = [word for word in some if "." not in word]
+    return (
+        len(dotted) >= SEVERAL
+        and len(others) > 0
+        and all(_GROUPED.fullmatch(word) for word in dotted)
+        and all(_THREE_DIGITS.fullmatch(word) for word in others)
+    )
 
 
 def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
@@ -216,7 +257,8 @@ def read_words(words: Sequence[str], reading: str) -> NDArray[np.float64]:
     if reading in DATES:
         return _days(words, reading)
     base, unit = taken_apart(reading)
-    return _READERS[base]([_without_unit(word, unit) for word in words] if unit else words)
+    bare = [_without_unit(word, unit) for word in words] if unit else words
+    return _READERS[base](_each_plain(bare) if base in DECIMAL else bare)
 
 
 def fitting_dates(words: Sequence[str], day_first: bool) -> str | None:

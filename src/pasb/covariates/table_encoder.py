@@ -59,7 +59,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Fill gaps, with an indicator; or refuse them. A transformer cannot leave rows out:
         `gap_rows` tells which have gaps, and ``X[~encoder.fit(X).gap_rows(X)]`` has none.
     unknown : {"average", "error"}, default="average"
-        What a level means that the training rows did not have, where no levels are pooled.
+        What a level means that the training rows did not have, where no levels are pooled; and
+        whether a column of truths may hold another word, which counts as a gap.
     decimal : {"auto", ".", ","}, default="auto"
         The sign before the fraction of numbers in text. "auto" decides by column.
     min_count : "auto" or int, default="auto"

@@ -16,8 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pasb.covariates.file_beginnings import (
+    named_separator,
+    open_text,
+    separator_of,
+    what_else,
+)
 from pasb.covariates.free_memory import VARIABLE, free_bytes, in_words, memory_limit
-from pasb.covariates.ragged_rows import open_text, refuse_ragged
+from pasb.covariates.ragged_rows import refuse_ragged
 from pasb.covariates.tables import (
     ENDINGS,
     PARQUET,
@@ -152,7 +158,9 @@ def _errors(path: Path, encoding: str) -> Iterator[None]:
     except UnicodeError:
         others = "often latin-1 or cp1252" if _is_utf8(encoding) else "or leave it out for UTF-8"
         raise TableError(
-            f"{path} is not text in {encoding.upper()}; name its encoding with --encoding, {others}"
+            what_else(path)
+            or f"{path} is not text in {encoding.upper()}; name its encoding with --encoding, "
+            f"{others}"
         ) from None
     except MemoryError:
         raise TableError(
@@ -203,6 +211,8 @@ def _header(path: Path, encoding: str) -> list[str]:
     if not len(first):
         raise TableError(f"{path} is empty; the first line must name the columns")
     cells = ["" if isinstance(cell, float) else str(cell) for cell in first.iloc[0]]
+    if any("\0" in cell for cell in cells):
+        raise TableError(what_else(path) or f"{path} is not text in {encoding.upper()}")
     return _checked_names(path, cells)
 
 
@@ -279,11 +289,16 @@ def _refusing_ragged(path: Path, options: dict[str, Any]) -> Iterator[None]:
 
 
 def _options(path: Path, encoding: str) -> dict[str, Any]:
-    kind = ending(path)
-    separator = "\t" if kind.startswith(".tsv") else _separator(path, encoding)
+    """What pandas is told about a CSV file; the first line may name the separator for Excel."""
+    encoding = "utf-8-sig" if _is_utf8(encoding) else encoding
+    with open_text(path, encoding, "replace") as file:
+        first = file.readline(1 << 20)
+    named = named_separator(first)
+    is_tsv = ending(path).startswith(".tsv")
     return {
-        "sep": separator,
-        "encoding": "utf-8-sig" if _is_utf8(encoding) else encoding,
+        "sep": named or ("\t" if is_tsv else separator_of(first)),
+        "skiprows": int(named is not None),
+        "encoding": encoding,
         "index_col": False,
         "dtype": str,
         "keep_default_na": False,
@@ -293,13 +308,6 @@ def _options(path: Path, encoding: str) -> dict[str, Any]:
 
 def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
-
-
-def _separator(path: Path, encoding: str) -> str:
-    """Comma, unless the first line has more semicolons or tabs."""
-    with open_text(path, encoding, "replace") as file:
-        header = file.readline(1 << 20)
-    return max((",", ";", "\t"), key=header.count)
 
 
 @contextmanager

@@ -61,6 +61,12 @@ class Draws:
     # what others computed from these draws and need again; not copied or saved with them
     memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        """A line: the arrays would be thousands."""
+        n_chains, n_draws = self.log_likelihood.shape
+        names = ", ".join(self.parameters)
+        return f"Draws(chains={n_chains}, draws={n_draws}, of {names}, ended={self.ended!r})"
+
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a pickle holds."""
         return {**self.__dict__, "memo": {}}

@@ -105,8 +105,21 @@ def _content(path: str) -> bytes:
     return b""
 
 
+class _AtHome:
+    """A folder of the user, who may have none: then "~" stays in its name."""
+
+    def ensure_cache_path(self) -> None:
+        folder = self.get_cache_path()  # type: ignore[attr-defined]
+        if folder.startswith("~"):
+            raise OSError(f"there is no home for {folder}")
+        super().ensure_cache_path()  # type: ignore[misc]
+
+
 class _Serialised(FunctionCache._impl_class):  # type: ignore[valid-type, misc]
-    _locator_classes = (*FunctionCache._impl_class._locator_classes, _Installed)
+    _locator_classes = (
+        *(type(c.__name__, (_AtHome, c), {}) for c in FunctionCache._impl_class._locator_classes),
+        _Installed,
+    )
 
 
 class CodeCache(FunctionCache):
