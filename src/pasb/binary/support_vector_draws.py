@@ -49,7 +49,11 @@ def row_latent(stream, role, eta, weight):
 
 @kernel
 def column_coefficient(stream, always, prior_log_odds, precision, curvature, slope):
-    """The coefficient of a column, zero if it is out; see `spike_and_slab_step`."""
+    """The coefficient of a column, zero if it is out; see `spike_and_slab_step`.
+
+    `stream` is that of the column, `always` whether every column is in, `prior_log_odds` those of
+    being in, `precision` that of its prior; `curvature` and `slope` are what the rows say.
+    """
     total = precision + curvature
     u, stream = uniform(stream)
     odds = prior_log_odds + 0.5 * (math.log(precision / total) + slope * slope / total)

@@ -154,7 +154,11 @@ def _stop_grown(growth, factor, left, p):
 
 @elementwise
 def _stop(eta, beyond, sign, left, p):
-    """Split what is `left` of each row into what stops here and what goes on."""
+    """Split what is `left` of each row into what stops here and what goes on.
+
+    `eta` are the predictors of the rows, `beyond` what all of them differ by in this version,
+    `sign` is -1 where sticks stop on failure, and `p` takes what stops.
+    """
     for i in range(eta.size):
         e = vector_exp(-sign * (eta[i] + beyond))
         stop = 1.0 / (1.0 + e)

@@ -45,10 +45,11 @@ AT_BOUND, CUT = 0, 1  # among the guards
 
 @cuda.jit(device=True)
 def log_prior_of_factor(kind, shape, rate, sums, log_factor):
-    """As in `pasb.binary.support_vector_stretch`.
+    """The prior's part in stretching by a factor, as in `pasb.binary.support_vector_stretch`.
 
-    `sums` are how many columns are in, the sum of their precisions times squares and that of their
-    precisions, the least precision and minus the greatest.
+    `kind` is how precisions are drawn, `shape` and `rate` are those of their prior, `log_factor`
+    is the log of the factor. `sums` are how many columns are in, the sum of their precisions times
+    squares and that of their precisions, the least precision and minus the greatest.
     """
     if kind == FIXED:
         return sums[0] * log_factor - 0.5 * sums[1] * math.exp(2.0 * log_factor)
@@ -63,7 +64,11 @@ def log_prior_of_factor(kind, shape, rate, sums, log_factor):
 
 @cuda.jit(device=True)
 def hinge_loss(values, eta, factor, weights, group, roles):
-    """Minus the log of the pseudo-likelihood of a stick whose predictors are stretched."""
+    """Minus the log of the pseudo-likelihood of a stick whose predictors are stretched.
+
+    `values` is shared memory for a sum over threads, `eta` and `weights` are by row, `group` is
+    that of each row, `roles` are those of groups on the stick; predictors are `eta` times `factor`.
+    """
     total = 0.0
     for row in range(cuda.threadIdx.x, eta.shape[0], cuda.blockDim.x):
         role = roles[group[row]]
