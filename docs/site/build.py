@@ -22,7 +22,6 @@ from doctests import failures, modules_with_examples
 from page_outputs import with_outputs
 from reference import write_reference
 
-os.environ.setdefault("MPLBACKEND", "Agg")
 SITE = Path(__file__).parent
 DOCS = SITE.parent
 ROOT = DOCS.parent
@@ -41,6 +40,7 @@ LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 def main() -> int:
     """Put the sources together and build."""
+    os.environ.setdefault("MPLBACKEND", "Agg")  # no windows
     for folder in (SOURCE, BUILD / "html"):  # pages that are gone must not stay
         shutil.rmtree(folder, ignore_errors=True)
     assemble(SOURCE)
