@@ -3,52 +3,25 @@
 from __future__ import annotations
 
 import re
-import warnings
-from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from pasb.classifiers.run_length import RunLength
 from pasb.covariates.encoder_report import CATEGORIES, DAYS, LEFT_OUT, NUMBERS, TRUTHS
 
 ROOT = Path(__file__).parents[1]
 
 
-def blocks(name):
-    return re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/guide.md", "docs/choice.md", "docs/ensembles.md"]
+)
+def test_python_blocks_run(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    import long_pages
 
-
-@pytest.fixture
-def short_fits(monkeypatch):
-    """Fits of the default length are shorter: here lines have to run, not chains to agree."""
-    usual = RunLength._schedule
-
-    def schedule(self, seed):
-        made = usual(self, seed)
-        if self.n_draws != "auto":
-            return made
-        return replace(made, n_warmup=150, n_draws=150, longest=1)
-
-    monkeypatch.setattr(RunLength, "_schedule", schedule)
-
-
-@pytest.mark.usefixtures("short_fits")
-@pytest.mark.parametrize("name", ["README.md", "docs/guide.md", "docs/choice.md"])
-def test_python_blocks_run(name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names: dict = {}
-    has_formulas = find_spec("formulaic") is not None
-    for block in blocks(name):
-        if "pasb.fit(" in block and not has_formulas:
-            continue  # an extra that is not installed
-        # the guide's long run, shortened
-        code = block.replace("n_draws=100_000, thin=10", "n_draws=50, n_warmup=50")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            exec(compile(code, name, "exec"), names)
-    assert len(blocks(name)) > 0
+    text = (ROOT / name).read_text("utf-8")
+    assert long_pages.blocks(text)
+    long_pages.run(text, name)
 
 
 def test_the_two_commands_are_there():

@@ -3,7 +3,7 @@
 Sources come from three places: the pages of docs/, which read well on their own, those of
 docs/site/, and the gallery. They are put together in docs/_build/source, with links between them
 set right. Python in the first fit and the how-to pages is run, and the built pages show what it
-says; so are the examples of docstrings. Warnings are errors.
+says; so are the guides, with short fits, and the examples of docstrings. Warnings are errors.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import zlib
 from pathlib import Path
 from urllib.parse import unquote
 
+import long_pages
 from doctests import failures, modules_with_examples
 from page_outputs import with_outputs
 from reference import write_reference
@@ -47,6 +48,8 @@ def main() -> int:
     copy_mathjax(SOURCE / "static" / "mathjax")
     for page in sorted([SOURCE / "first_fit.md", *(SOURCE / "howto").glob("*.md")]):
         page.write_text(with_outputs(page.read_text("utf-8"), str(page)), "utf-8")
+    for name in long_pages.PAGES:
+        long_pages.run((DOCS / name).read_text("utf-8"), name)
     wrong = failures(modules_with_examples())
     for text in wrong:
         print(text, file=sys.stderr)

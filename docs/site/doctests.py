@@ -7,10 +7,10 @@ import doctest
 import importlib
 import importlib.util
 import io
-import os
 import pkgutil
-import tempfile
 import warnings
+
+from empty_folder import empty_folder
 
 import pasb
 
@@ -20,21 +20,16 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 def failures(names: list[str]) -> list[str]:
     """What examples of these modules say that they should not, each module in an empty folder."""
     found = []
-    here = os.getcwd()
     for name in names:
         said = io.StringIO()
         with (
-            tempfile.TemporaryDirectory() as folder,
+            empty_folder(),
             warnings.catch_warnings(),
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(io.StringIO()),  # progress
         ):
             warnings.simplefilter("ignore")
-            os.chdir(folder)
-            try:
-                doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
-            finally:
-                os.chdir(here)
+            doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
         if said.getvalue():
             found.append(said.getvalue())
     return found

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
-import os
 import re
-import tempfile
 import textwrap
 import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from empty_folder import empty_folder
 from sklearn.base import BaseEstimator
 
 BLOCK = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
@@ -30,24 +29,19 @@ def with_outputs(text: str, name: str) -> str:
     models and pictures. A page whose code fails raises its error.
     """
     names: dict[str, Any] = {"__name__": "page"}
-    here = os.getcwd()
 
     def one(found: re.Match) -> str:
         said = _run(found.group(1), names, name)
         return found.group(0) + (f"\n```text\n{said}\n```\n" if said else "")
 
     with (
-        tempfile.TemporaryDirectory() as folder,
+        empty_folder(),
         warnings.catch_warnings(),
         pd.option_context(*TABLES, *NUMBERS),
         np.printoptions(precision=3, suppress=True),
     ):
         warnings.simplefilter("ignore")
-        os.chdir(folder)
-        try:
-            return BLOCK.sub(one, text)
-        finally:
-            os.chdir(here)
+        return BLOCK.sub(one, text)
 
 
 def _run(code: str, names: dict[str, Any], name: str) -> str:
