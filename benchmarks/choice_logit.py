@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import tempfile
 
 import numpy as np
@@ -124,11 +123,8 @@ def settings() -> dict:
 def quietly():
     """Biogeme writes files into the current folder, and logs."""
     logging.disable(logging.WARNING)
-    here = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
+    try:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             yield
-        finally:
-            os.chdir(here)
-            logging.disable(logging.NOTSET)
+    finally:
+        logging.disable(logging.NOTSET)

@@ -45,9 +45,7 @@ def outputs():
     client = pytest.importorskip("nbclient", reason=reason)
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(source) for source in CELLS.values()]
-    # on a busy machine pictures may come seconds after the cell has ended
-    patient = {"timeout": 300, "iopub_timeout": 60, "raise_on_iopub_timeout": True}
-    client.NotebookClient(notebook, kernel_name="python3", **patient).execute()
+    client.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     return dict(zip(CELLS, (cell.outputs for cell in notebook.cells), strict=True))
 
 

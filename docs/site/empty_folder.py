@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from collections.abc import Iterator
 
@@ -11,10 +10,5 @@ from collections.abc import Iterator
 @contextlib.contextmanager
 def empty_folder() -> Iterator[None]:
     """Work in an empty folder, and come back."""
-    here = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            os.chdir(here)
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield

@@ -329,8 +329,8 @@ class SoftplusClassifier(PartedSoftplusFit):
     def _usual_goal(self) -> Goal | None:
         if self._moves() != "mixed":
             return None
-        limits = (LARGE, 2), (LARGE // 8, 4), (SMALL, 8)
-        longest = next((times for least, times in limits if self._n_cells > least), 32)
+        lengths = (LARGE, 2), (LARGE // 8, 4), (SMALL, 8)
+        longest = next((times for n_cells, times in lengths if self._n_cells > n_cells), 32)
         return Goal(Limits(rhat=1.05, ess=100), longest)
 
     def _fit_prior(self, rows: Rows) -> None:
